@@ -53,7 +53,7 @@ def held_machine(
     """
     import numpy as np
 
-    from experiments.campaigns.protocols.condition import hand_kick
+    from experiments.emulation.hand_kicks import hand_kick
     from firmware_interface.twins.virtual_node import VirtualNode
     from hil.runners.emulation import Emulation, emulated_node, emulated_plant
     from models.plant.scenario import Scenario

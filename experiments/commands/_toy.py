@@ -84,8 +84,8 @@ def started_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "
     """
     import numpy as np
 
-    from experiments.campaigns.protocols.condition import hand_kick
     from experiments.commands._rig_arguments import gains_of
+    from experiments.emulation.hand_kicks import hand_kick
     from experiments.emulation.plaything import Playmate, start_plaything
     from experiments.live.play import Toy
     from hil.runners.emulation import Emulation

@@ -134,7 +134,7 @@ def _weave(schedule: "GainSchedule") -> "list[WeaveMeasurability]":
     import numpy as np
 
     from experiments.analysis.measurable import emulated_loop, weave_measurability
-    from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, hand_kick
+    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, hand_kick
 
     loop, rng = emulated_loop(schedule), np.random.default_rng(1)
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)

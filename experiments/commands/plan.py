@@ -105,7 +105,7 @@ def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]"
 
 
 def _kicks(by: str, share: float, durations: str) -> "list[PaperKick]":
-    from experiments.campaigns.protocols.condition import KICK_LEAN_RATE
+    from experiments.emulation.hand_kicks import KICK_LEAN_RATE
     from experiments.planning.paper_windows import PaperKick
     from models.errors import InputError
 

@@ -77,6 +77,7 @@ def run(
     from experiments.commands._rig_arguments import emulated_rig_of, gains_of, paths_of, require_duration, rig_of
     from experiments.commands._unattended import require_attended
     from experiments.emulation.hand import Hand
+    from experiments.emulation.hand_kicks import RELEASE_DELAY
     from experiments.emulation.spawn import start_twin
     from experiments.terminal.console import progress_screen
     from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
@@ -93,7 +94,7 @@ def run(
     if not rig_file and (emulated or ride is not None):
         rig = emulated_rig_of(rig.bicycle, controller) if ride is None else emulated_rig_on(rig.bicycle, controller)
     paths = [] if emulated else paths_of(rig, port or [])
-    require_duration(duration, held=_release_delay() if emulated else 0.0)
+    require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
     require_existing(fifo, cpu)
     told = (speed,) if emulated else ()
     schedule = gains_of(controller, rig, allow_mismatch, told)
@@ -126,13 +127,6 @@ def run(
     _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
         raise typer.Exit(1)
-
-
-def _release_delay() -> float:
-    """Time [s] for which an emulated bicycle is held; a real one's run does not wait until campaigns are imported."""
-    from experiments.campaigns.protocols.condition import RELEASE_DELAY
-
-    return RELEASE_DELAY
 
 
 def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
@@ -207,7 +201,7 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
     """Make a treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
-    from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, hand_kick
+    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, hand_kick
     from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
@@ -220,7 +214,7 @@ def _kicks(rig: "Rig", seed: int, model: str) -> "Callable[[int], Kick]":
     """Make a function that draws a kick by hand, to the right (1) or left (-1)."""
     import numpy as np
 
-    from experiments.campaigns.protocols.condition import hand_kick
+    from experiments.emulation.hand_kicks import hand_kick
 
     rng = np.random.default_rng((seed, 1))  # other chances than those of the kicks that come by themselves
     return lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model)

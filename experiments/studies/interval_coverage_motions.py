@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, Condition
+from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Comparison
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
 from experiments.recordings.read import read_recording
 from experiments.studies.markdown_tables import markdown_table
 from hil.runners.emulation import Emulation

@@ -13,7 +13,8 @@ import numpy as np
 
 from experiments.analysis.windows import WindowRules
 from experiments.campaigns.protocols.auto import Settings
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition
+from experiments.campaigns.protocols.condition import Condition
+from experiments.emulation.hand_kicks import RELEASE_DELAY
 from experiments.planning.choice import TimeCosts
 
 _THEN = re.compile(r"(?P<first>.*?) m/s(?P<then>( then [\d.e+-]+ m/s)+) (?P<tag>kicked .*)")

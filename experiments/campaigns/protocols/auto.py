@@ -11,15 +11,10 @@ import numpy as np
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from experiments.campaigns.protocols.condition import (
-    RELEASE_DELAY,
-    Condition,
-    ForwardSpeed,
-    belt_instruction,
-    drives_its_speed,
-)
+from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction, drives_its_speed
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import Combination, PlanInputs
+from experiments.emulation.hand_kicks import RELEASE_DELAY
 from experiments.planning.paper_windows import PaperKick, kick_amplitude, wheel_excursion
 from experiments.theory.excited_loop import excited_loop
 from hil.loop.excitation import Excitation

@@ -2,16 +2,10 @@
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import (
-    FIRST_KICK,
-    KICK_SPACING,
-    RELEASE_DELAY,
-    Condition,
-    ForwardSpeed,
-    kick_cues,
-)
+from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, kick_cues
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
 from models.errors import InputError
 
 

@@ -4,30 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
 from hil.controllers.controller import Controller
 from hil.design.schedule import needs_place
 from hil.loop.excitation import Excitation
 from hil.rig.fitting import with_emulated_place
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
-from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
-from models.plant.plant import Kick, Scenario
+from models.plant.plant import Scenario
 from models.plant.scenario import SPEED_MAX
-
-KICKS_PER_RUN = 3
-FIRST_KICK = 0.6  # s after the release
-KICK_SPACING = 3.2  # s; weave has died and the next kick stands apart
-RELEASE_DELAY = 0.5  # s after the drive was enabled
-KICK_LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
-    "linear": 0.35,
-    "nonlinear": 0.15,
-}
-KICK_HEIGHT = -0.8  # m, where the hand pushes the rear frame
-KICK_AHEAD = 0.3  # m, in front of the rear contact
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,40 +133,6 @@ class Settings(BaseModel):
 def rig_with(machine: Rig | None, bicycle: Bicycle) -> Rig:
     """Put a bicycle on a machine, or on the emulated rig."""
     return replace(machine, bicycle=bicycle) if machine else Rig(bicycle)
-
-
-def hand_kick(
-    bicycle: Bicycle,
-    t: float,
-    side: int,
-    rng: np.random.Generator,
-    model: str = "linear",
-    lean_rate: float | None = None,
-) -> Kick:
-    """Draw a push as by hand, of no exact strength or length.
-
-    Parameters
-    ----------
-    bicycle : Bicycle
-    t : float
-        s after the release.
-    side : int
-        1 to the right, -1 to the left.
-    rng : Generator
-    model : {"linear", "nonlinear"}
-        Equations of motion.
-    lean_rate : float or None
-        That the push gives, about [rad/s]; by default what suits the equations of motion.
-    """
-    rate = KICK_LEAN_RATE[model] if lean_rate is None else lean_rate
-    strength = rate * float(canonical_matrices(bicycle).M[0, 0]) / abs(KICK_HEIGHT)  # N s
-    return Kick(
-        t=t,
-        impulse=float(side * strength * rng.uniform(0.85, 1.15)),
-        duration=float(rng.uniform(0.06, 0.12)),
-        x=KICK_AHEAD,
-        z=KICK_HEIGHT,
-    )
 
 
 def kick_cues(times: Sequence[float]) -> tuple[tuple[float, str], ...]:

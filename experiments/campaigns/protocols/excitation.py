@@ -5,9 +5,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
+from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
+from experiments.emulation.hand_kicks import RELEASE_DELAY
 from experiments.theory.excited_loop import amplitude_within_limits, crest_factor, require_played_whole
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig

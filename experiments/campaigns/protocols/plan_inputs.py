@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, Settings, hand_kick, rig_with
+from experiments.campaigns.protocols.condition import Condition, Settings, rig_with
+from experiments.emulation.hand_kicks import RELEASE_DELAY, hand_kick
 from hil.controllers.controller import Controller
 from hil.controllers.registry import read_controller
 from hil.controllers.timing import LoopTiming

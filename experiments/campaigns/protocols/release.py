@@ -13,10 +13,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
+from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.excitation import amplitude_key
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
+from experiments.emulation.hand_kicks import RELEASE_DELAY
 from experiments.theory.excited_loop import amplitude_within_limits
 from hil.controllers.controller import Controller
 from hil.design.schedule import GainSchedule

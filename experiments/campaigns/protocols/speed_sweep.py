@@ -4,15 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import (
-    RELEASE_DELAY,
-    Condition,
-    belt_instruction,
-    drives_its_speed,
-    kick_cues,
-)
+from experiments.campaigns.protocols.condition import Condition, belt_instruction, drives_its_speed, kick_cues
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
+from experiments.emulation.hand_kicks import RELEASE_DELAY
 from models.errors import InputError
 from models.linear.modes import critical_speeds
 from models.parameters import Bicycle

@@ -9,18 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import (
-    FIRST_KICK,
-    KICK_SPACING,
-    KICKS_PER_RUN,
-    RELEASE_DELAY,
-    Condition,
-    ForwardSpeed,
-    belt_instruction,
-    kick_cues,
-)
+from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction, kick_cues
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle_options
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
 from hil.design.methods import LoopTiming, design
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import hand_kick
+from experiments.emulation.hand_kicks import hand_kick
 from experiments.studies.fault_injection.circumstances import (
     BESIDE_FAULTS,
     USUAL_CIRCUMSTANCES,

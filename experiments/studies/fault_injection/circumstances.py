@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import hand_kick
+from experiments.emulation.hand_kicks import hand_kick
 from experiments.studies.fault_injection.machines import RideSpace, rig_and_gains
 from experiments.studies.fault_injection.ride_plan import RidePlan
 from hil.loop.excitation import Excitation

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY, hand_kick
 from experiments.campaigns.protocols.plan_inputs import gentle_options
 from experiments.datatypes import Response
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY, hand_kick
 from experiments.recordings.run_response import response_of_run
 from experiments.studies.verdict_calibration.strata import (
     CAMPAIGN_METHODS,

@@ -8,8 +8,8 @@ import pytest
 
 from experiments.analysis.onsets.kicks import KickRules, find_kicks
 from experiments.analysis.windows import find_windows
-from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
 from experiments.recordings.read import read_recording
 from experiments.studies.verdict_calibration.simulate import campaign_responses
 from experiments.studies.verdict_calibration.strata import study_campaigns

@@ -5,8 +5,8 @@ import pytest
 
 from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.measurable import WeaveMeasurability, emulated_loop, weave_measurability
-from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, hand_kick
 from experiments.campaigns.protocols.plan_inputs import gentle_options
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, hand_kick
 from experiments.recordings.run_response import response_of_run
 from hil.design.methods import design
 from hil.design.sampled_plant import LoopTiming

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from experiments import analyze
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, hand_kick
 from experiments.campaigns.protocols.plan_inputs import gentle_options
+from experiments.emulation.hand_kicks import RELEASE_DELAY, hand_kick
 from hil.design.methods import design
 from hil.loop.states import State
 from hil.runners.simulated_run import simulate

@@ -5,9 +5,9 @@ import pytest
 
 from experiments.campaigns.file import read_campaign
 from experiments.campaigns.protocols import PROTOCOLS
-from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE_DELAY
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs, grid_over
 from experiments.campaigns.protocols.speed_sweep import TIME_AFTER_KICK
+from experiments.emulation.hand_kicks import FIRST_KICK, RELEASE_DELAY
 from models import catalogue
 from models.errors import InputError
 from tests.paths import DOCS

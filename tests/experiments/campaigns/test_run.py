@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from experiments.campaigns import run as campaign
-from experiments.campaigns.protocols.condition import KICKS_PER_RUN
 from experiments.campaigns.protocols.treadmill import TREADMILL_PLAN, treadmill_conditions
 from experiments.campaigns.run import run_conditions_in_lockstep, run_in_real_time
 from experiments.campaigns.session import open_campaign
+from experiments.emulation.hand_kicks import KICKS_PER_RUN
 from experiments.recordings.run_response import response_of_run
 from hil.logs.log import RUN_FILE, read_run
 from hil.runners.operator import Outcome

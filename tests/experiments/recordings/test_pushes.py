@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.campaigns.protocols.condition import hand_kick
+from experiments.emulation.hand_kicks import hand_kick
 from experiments.recordings.kinematic_relations import band_pass_kernel, robust_factor, without_pushes
 from experiments.recordings.runs import recorded_run
 from experiments.recordings.unit_checks import check_units

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments.campaigns.protocols.condition import hand_kick
+from experiments.emulation.hand_kicks import hand_kick
 from firmware_interface.twins.faults import Fault, FaultKind
 from hil.design.methods import design
 from hil.loop.states import Cause, State

@@ -19,7 +19,7 @@ from subprocess import Popen
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import hand_kick
+from experiments.emulation.hand_kicks import hand_kick
 from experiments.emulation.spawn import start_twin
 from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.controller_process import NOTHING

@@ -1,0 +1,52 @@
+"""Person beside an emulated bicycle: when it is let go, and how it is kicked now and then."""
+
+import numpy as np
+
+from models.linear.whipple import canonical_matrices
+from models.parameters import Bicycle
+from models.plant.plant import Kick
+
+KICKS_PER_RUN = 3
+FIRST_KICK = 0.6  # s after the release
+KICK_SPACING = 3.2  # s; weave has died and the next kick stands apart
+RELEASE_DELAY = 0.5  # s after the drive was enabled
+KICK_LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
+    "linear": 0.35,
+    "nonlinear": 0.15,
+}
+KICK_HEIGHT = -0.8  # m, where the hand pushes the rear frame
+KICK_AHEAD = 0.3  # m, in front of the rear contact
+
+
+def hand_kick(
+    bicycle: Bicycle,
+    t: float,
+    side: int,
+    rng: np.random.Generator,
+    model: str = "linear",
+    lean_rate: float | None = None,
+) -> Kick:
+    """Draw a push as by hand, of no exact strength or length.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    t : float
+        s after the release.
+    side : int
+        1 to the right, -1 to the left.
+    rng : Generator
+    model : {"linear", "nonlinear"}
+        Equations of motion.
+    lean_rate : float or None
+        That the push gives, about [rad/s]; by default what suits the equations of motion.
+    """
+    rate = KICK_LEAN_RATE[model] if lean_rate is None else lean_rate
+    strength = rate * float(canonical_matrices(bicycle).M[0, 0]) / abs(KICK_HEIGHT)  # N s
+    return Kick(
+        t=t,
+        impulse=float(side * strength * rng.uniform(0.85, 1.15)),
+        duration=float(rng.uniform(0.06, 0.12)),
+        x=KICK_AHEAD,
+        z=KICK_HEIGHT,
+    )
