@@ -11,6 +11,7 @@ from math import degrees, log, pi, radians
 from models.parameter_table import MASSES, PARAMETERS, RADII
 from models.parameter_units import units_of
 from models.plausible import TRAITS, Values, odd_traits
+from models.tables import plain_number
 
 STANDARD_GRAVITY = 9.80665  # m/s^2, newtons per kilogram
 RARE = 0.05  # oddness that a rarer mistake must save to be named before a usual one
@@ -95,8 +96,8 @@ class Correction:
 
 def show(name: str, value: float) -> str:
     """Value with its unit; an angle in degrees too."""
-    shown = f"{_plain(value, 4)} {PARAMETERS[name][0]}"
-    return f"{shown} ({_plain(degrees(value), 4)} deg)" if name == "lam" and abs(value) < pi else shown
+    shown = f"{plain_number(value, 4)} {PARAMETERS[name][0]}"
+    return f"{shown} ({plain_number(degrees(value), 4)} deg)" if name == "lam" and abs(value) < pi else shown
 
 
 def likely_mistakes(values: Values) -> tuple[Correction, ...]:
@@ -175,7 +176,7 @@ def _mistakes(name: str) -> Iterator[Mistake]:
         rare = RARE if suffix[:2] in ("in", "ft", "lb") else 0.0
         yield Mistake(f"like {words}", lambda x, n=factor: x / n, suffix, rare)  # type: ignore[misc]
         if not rare:
-            twice = f"{_plain(factor, 3)} times too small, as if converted from {words} twice"
+            twice = f"{plain_number(factor, 3)} times too small, as if converted from {words} twice"
             yield Mistake(twice, lambda x, n=factor: x * n, "", 2.0 * RARE)  # type: ignore[misc]
         if name[0] == "z":
             yield Mistake(f"{sign.words}, and it looks like {words}", lambda x, n=factor: -x / n)  # type: ignore[misc]
@@ -206,13 +207,8 @@ def _plausible_values(name: str, values: Values) -> str:
     if not plausible(values[name]):
         return ""
     ends = sorted(_last(plausible, values[name], factor) for factor in (0.5, 2.0))
-    angle = f", {_plain(degrees(ends[0]), 2)} to {_plain(degrees(ends[1]), 2)} deg" if name == "lam" else ""
-    return f" (plausible here: {_plain(ends[0], 2)} to {_plain(ends[1], 2)} {PARAMETERS[name][0]}{angle})"
-
-
-def _plain(value: float, digits: int) -> str:
-    """Number in so many digits, without an exponent where that reads."""
-    return f"{float(f'{value:.{digits}g}'):g}"
+    angle = f", {plain_number(degrees(ends[0]), 2)} to {plain_number(degrees(ends[1]), 2)} deg" if name == "lam" else ""
+    return f" (plausible here: {plain_number(ends[0], 2)} to {plain_number(ends[1], 2)} {PARAMETERS[name][0]}{angle})"
 
 
 def _last(plausible: Callable[[float], bool], start: float, factor: float) -> float:

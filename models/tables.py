@@ -1,4 +1,4 @@
-"""Tables of results: HTML for notebooks, and pandas data frames where pandas is installed."""
+"""Numbers and tables of results: HTML for notebooks, and pandas data frames where pandas is installed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
 
 ROWS_SHOWN = 12  # of a longer table its beginning and its end
+
+
+def plain_number(value: float, digits: int) -> str:
+    """Write a number in so many digits, without an exponent where that reads: "110", not "1.1e+02"."""
+    return f"{float(f'{value:.{digits}g}'):g}"
 
 
 def data_frame(columns: Mapping[str, Any], index: str | None = None) -> "pandas.DataFrame":

@@ -35,6 +35,7 @@ from hil.design.methods import GainSchedule, design
 from models.array_types import Array
 from models.errors import InputError
 from models.parameters import PARAMETERS
+from models.tables import plain_number
 
 REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and how long it is
 MORE_KICKS = 2  # times
@@ -89,7 +90,7 @@ class ForeseenError:
         if not np.isfinite(size):
             return "-"
         scale = {"%": 100.0 / abs(self.nominal or 1.0), "ms": 1e3}.get(self.shown_in, 1.0)
-        return f"{scale * size:.2g}"
+        return plain_number(scale * size, 2)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from experiments.dynamics import plain_name, unit_of
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 from models.errors import InputError
+from models.tables import plain_number
 
 POWER = 0.9
 POWER_QUANTITIES = ("drive_gain", "more_delay", "fork_inertia", "steer_damping", "speed_scale")  # a lab cares about
@@ -36,9 +37,8 @@ class Detectable:
         name, unit = plain_name(self.name), unit_of(self.name)
         if not np.isfinite(self.deviation):
             return f"{name} by any amount: not at all"
-        if not unit:
-            return f"{name} by {100.0 * self.deviation:.2g} %"
-        return f"{name} by {1e3 * self.deviation:.2g} ms" if unit == "s" else f"{name} by {self.deviation:.2g} {unit}"
+        scale, shown = {"": (100.0, "%"), "s": (1e3, "ms")}.get(unit, (1.0, unit))
+        return f"{name} by {plain_number(scale * self.deviation, 2)} {shown}"
 
 
 def noncentrality(dof: int, significance: float, power: float = POWER) -> float:

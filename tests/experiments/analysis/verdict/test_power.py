@@ -30,6 +30,19 @@ def test_what_no_condition_feels_is_never_seen():
     assert power_sentence([Detectable("drive_gain", np.inf)]) == ""
 
 
+@pytest.mark.parametrize(
+    ("size", "phrase"),
+    [
+        (("fork_inertia", 1.06), "fork inertia by 110 %"),
+        (("more_delay", 0.00834), "more delay by 8.3 ms"),
+        (("steer_damping", 0.0391), "steer damping by 0.039 N m s/rad"),
+    ],
+)
+def test_sizes_are_read_in_two_digits(size, phrase):
+    """A verdict said 1.1e+02 %."""
+    assert Detectable(*size).phrase == phrase
+
+
 def test_the_table_knows_what_a_campaign_sees(tmp_path):
     """Predicted from the true campaign alone; then the drive is made weaker by twice and by a quarter of that."""
     analysis = lockstep(tmp_path / "true", speeds=("5.0", "3.0"))
