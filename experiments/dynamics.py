@@ -283,6 +283,11 @@ def unit_of(name: str) -> str:
     return UNCERTAIN_QUANTITIES[name].unit if name in UNCERTAIN_QUANTITIES else PARAMETERS[name][0]
 
 
+def shown_unit(unit: str) -> tuple[float, str]:
+    """Unit in which a size is read, and how many of it an SI unit is: %, where there is none, ms, else SI."""
+    return {"": (100.0, "%"), "s": (1e3, "ms")}.get(unit, (1.0, unit))
+
+
 def plain_name(name: str) -> str:
     """Name of a quantity as a sentence says it, "drive gain"; symbols such as IHxx or M_phi_delta stay."""
     return name if name in PARAMETERS or name in ENTRIES else name.replace("_", " ")

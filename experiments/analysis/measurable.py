@@ -5,6 +5,7 @@ loop is kicked here as the emulated bicycle is, in linear simulation with the no
 does is given to the same rules and the same fit as a recording.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +69,7 @@ def emulated_loop(schedule: Controller) -> SampledLoop:
     )
 
 
-def weave_measurability(loop: SampledLoop, v: float, kicks: list[Kick], spacing: float) -> WeaveMeasurability:
+def weave_measurability(loop: SampledLoop, v: float, kicks: Sequence[Kick], spacing: float) -> WeaveMeasurability:
     """Kick a closed loop in linear simulation and ask the rules of windows and fits what they make of it.
 
     Parameters
@@ -77,7 +78,7 @@ def weave_measurability(loop: SampledLoop, v: float, kicks: list[Kick], spacing:
         As of `SampledLoop.of_rig`.
     v : float
         Speed [m/s].
-    kicks : list of Kick
+    kicks : sequence of Kick
         In order of time [s].
     spacing : float
         Time recorded after the last [s].
@@ -99,7 +100,7 @@ def weave_measurability(loop: SampledLoop, v: float, kicks: list[Kick], spacing:
     )
 
 
-def _kicked(loop: SampledLoop, v: float, kicks: list[Kick], spacing: float) -> Response:
+def _kicked(loop: SampledLoop, v: float, kicks: Sequence[Kick], spacing: float) -> Response:
     """Record the lean rate of the loop, from rest, with the noise of the emulated instruments."""
     quiet, rng = Instruments(), np.random.default_rng(1)
     stds = np.array([quiet.gyro_noise, quiet.gyro_noise, quiet.steer_noise, quiet.accel_noise])
@@ -115,7 +116,7 @@ def _kicked(loop: SampledLoop, v: float, kicks: list[Kick], spacing: float) -> R
     return Response("kicked loop", "riderless", t, lean_rate, np.full(len(t), v))
 
 
-def kick_rates(bicycle: Bicycle, kicks: list[Kick], t: Array) -> Array:
+def kick_rates(bicycle: Bicycle, kicks: Sequence[Kick], t: Array) -> Array:
     """Lean and steer rate that the kicks add in each sample [rad/s], (n, 2): M^-1 times the impulse of that sample.
 
     A lateral force F at (x, z) on the rear frame leans by -z F and steers by x c cos(lam) / w F.

@@ -29,7 +29,7 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.datatypes import Comparison, Response
-from experiments.dynamics import Theory, unit_of
+from experiments.dynamics import Theory, shown_unit, unit_of
 from experiments.theory.theory import theory_for
 from hil.design.methods import GainSchedule, design
 from models.array_types import Array
@@ -81,16 +81,18 @@ class ForeseenError:
     @property
     def shown_in(self) -> str:
         """Unit in which sizes are shown: percent of the value without an error, milliseconds, or SI."""
-        if not self.unit or (self.name in PARAMETERS and self.nominal):
-            return "%"
-        return "ms" if self.unit == "s" else self.unit
+        return self._shown[1]
 
     def text(self, size: float) -> str:
         """Write a size [SI] in the unit that it is shown in; "-" for one that is never seen."""
         if not np.isfinite(size):
             return "-"
-        scale = {"%": 100.0 / abs(self.nominal or 1.0), "ms": 1e3}.get(self.shown_in, 1.0)
-        return plain_number(scale * size, 2)
+        scale, unit = self._shown
+        return plain_number((scale / abs(self.nominal or 1.0) if unit == "%" else scale) * size, 2)
+
+    @property
+    def _shown(self) -> tuple[float, str]:
+        return shown_unit("" if self.name in PARAMETERS and self.nominal else self.unit)
 
 
 @dataclass(frozen=True)

@@ -53,13 +53,13 @@ def held_machine(
     """
     import numpy as np
 
-    from experiments.emulation.hand_kicks import hand_kick
+    from experiments.emulation.hand_kicks import hand_kick, kicks_in_turn
     from firmware_interface.twins.virtual_node import VirtualNode
     from hil.runners.emulation import Emulation, emulated_node, emulated_plant
     from models.plant.scenario import Scenario
 
     rng = np.random.default_rng(seed)
-    kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
+    kicks = kicks_in_turn(rig.bicycle, times, rng)
     scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))
     emulation = Emulation(model)
     with ExitStack() as stack:

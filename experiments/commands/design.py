@@ -134,11 +134,11 @@ def _weave(schedule: "GainSchedule") -> "list[WeaveMeasurability]":
     import numpy as np
 
     from experiments.analysis.measurable import emulated_loop, weave_measurability
-    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, hand_kick
+    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
 
     loop, rng = emulated_loop(schedule), np.random.default_rng(1)
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
-    kicks = [hand_kick(schedule.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times)]
+    kicks = kicks_in_turn(schedule.bicycle, times, rng)
     return [weave_measurability(loop, float(v), kicks, KICK_SPACING) for v in schedule.v]
 
 

@@ -201,13 +201,12 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
     """Make a treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
-    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, hand_kick
+    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, kicks_in_turn
     from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
     times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - _LONGEST_KICK, KICK_SPACING)
-    kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
-    return Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)
+    return Scenario(speed=((0.0, speed),), kicks=kicks_in_turn(rig.bicycle, times, rng), seed=seed)
 
 
 def _kicks(rig: "Rig", seed: int, model: str) -> "Callable[[int], Kick]":

@@ -1,5 +1,7 @@
 """Person beside an emulated bicycle: when it is let go, and how it is kicked now and then."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from models.linear.whipple import canonical_matrices
@@ -50,3 +52,23 @@ def hand_kick(
         x=KICK_AHEAD,
         z=KICK_HEIGHT,
     )
+
+
+def kicks_in_turn(
+    bicycle: Bicycle,
+    times: Iterable[float],
+    rng: np.random.Generator,
+    model: str = "linear",
+    lean_rate: float | None = None,
+) -> tuple[Kick, ...]:
+    """Draw pushes as by hand, the first to the right, the next to the left, and so on.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    times : iterable of float
+        s after the release.
+    rng, model, lean_rate
+        As of `hand_kick`.
+    """
+    return tuple(hand_kick(bicycle, float(t), (-1) ** i, rng, model, lean_rate) for i, t in enumerate(times))

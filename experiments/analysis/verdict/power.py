@@ -13,7 +13,7 @@ from scipy.special import chdtri, chndtrinc
 
 from experiments.analysis.initial_state import explained_lean_rate
 from experiments.datatypes import Comparison, Response
-from experiments.dynamics import plain_name, unit_of
+from experiments.dynamics import plain_name, shown_unit, unit_of
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 from models.errors import InputError
@@ -34,11 +34,10 @@ class Detectable:
     @property
     def phrase(self) -> str:
         """Say it in words, "drive gain by 3 %"."""
-        name, unit = plain_name(self.name), unit_of(self.name)
+        name, (scale, unit) = plain_name(self.name), shown_unit(unit_of(self.name))
         if not np.isfinite(self.deviation):
             return f"{name} by any amount: not at all"
-        scale, shown = {"": (100.0, "%"), "s": (1e3, "ms")}.get(unit, (1.0, unit))
-        return f"{name} by {plain_number(scale * self.deviation, 2)} {shown}"
+        return f"{name} by {plain_number(scale * self.deviation, 2)} {unit}"
 
 
 def noncentrality(dof: int, significance: float, power: float = POWER) -> float:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.campaigns.protocols.condition import Condition, Settings, rig_with
-from experiments.emulation.hand_kicks import RELEASE_DELAY, hand_kick
+from experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
 from hil.controllers.controller import Controller
 from hil.controllers.registry import read_controller
 from hil.controllers.timing import LoopTiming
@@ -200,13 +200,10 @@ class PlanInputs:
             That a kick gives [rad/s]; what suits the equations of motion by default.
         surface : {"treadmill", "floor"}
         """
-        kicks = [
-            hand_kick(bicycle, t, (-1) ** i, rng, self.emulation.model, lean_rate)
-            for i, t in enumerate(map(float, times))
-        ]
+        kicks = kicks_in_turn(bicycle, times, rng, self.emulation.model, lean_rate)
         return Scenario(
             speed=tuple((float(t), float(v)) for t, v in speed),
-            kicks=tuple(kicks),
+            kicks=kicks,
             surface=surface,
             release_after=RELEASE_DELAY,
             seed=int(rng.integers(2**31)),

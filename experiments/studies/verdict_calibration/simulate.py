@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.campaigns.protocols.plan_inputs import gentle_options
 from experiments.datatypes import Response
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY, hand_kick
+from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY, kicks_in_turn
 from experiments.recordings.run_response import response_of_run
 from experiments.studies.verdict_calibration.strata import (
     CAMPAIGN_METHODS,
@@ -77,7 +77,7 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
         slowing = float(rng.uniform(LEAST_SLOWING, GREATEST_SLOWING)) if stratum.slowing else 0.0
         first = v + 0.5 * slowing * DURATION
         speed = ((0.0, first), (DURATION, first - slowing * DURATION)) if slowing else ((0.0, v),)
-        kicks = [hand_kick(nominal, float(t), (-1) ** i, rng, stratum.model, stratum.kick) for i, t in enumerate(times)]
+        kicks = kicks_in_turn(nominal, times, rng, stratum.model, stratum.kick)
         scenario = Scenario(speed=speed, kicks=kicks, release_after=RELEASE_DELAY, seed=int(rng.integers(2**31)))
         label = f"{nominal.name} {schedule.method} {v:g} m/s"
         found.append(simulated_response(rig, schedule, scenario, emulation, truth, label))

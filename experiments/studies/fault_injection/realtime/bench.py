@@ -19,7 +19,7 @@ from subprocess import Popen
 
 import numpy as np
 
-from experiments.emulation.hand_kicks import hand_kick
+from experiments.emulation.hand_kicks import kicks_in_turn
 from experiments.emulation.spawn import start_twin
 from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.controller_process import NOTHING
@@ -145,7 +145,7 @@ class RealtimeBench:
     def __init__(self, folder: Path, seed: int) -> None:
         self.rig = Rig(catalogue.load_bicycle("Benchmark"))
         rng = np.random.default_rng(seed)
-        kicks = tuple(hand_kick(self.rig.bicycle, 0.3 + 0.8 * i, (-1) ** i, rng) for i in range(200))
+        kicks = kicks_in_turn(self.rig.bicycle, (0.3 + 0.8 * i for i in range(200)), rng)
         self._scenario = Scenario(speed=((0.0, 5.0),), kicks=kicks, seed=seed)
         self._folder = folder
         self._gains = folder / "gains.toml"
