@@ -24,6 +24,7 @@ from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.controllers.controller import NotLinearError
+from hil.memory import give_back
 from models.errors import InputError
 
 FASTEST_LOG = 100.0  # m/s; a log that says more is refused elsewhere, window by window
@@ -92,7 +93,9 @@ def analyze_responses(
     rejected: list[Rejected] = []
     stops = stops_by_bicycle(responses)
     for response in responses:
-        if why := unpredicted(response):
+        why = unpredicted(response)
+        _forget(responses)
+        if why:
             rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
             on_progress(response)
             continue
@@ -108,10 +111,17 @@ def analyze_responses(
         for window in windows:
             fits.append(fitted(response, window, suitable(response, window) if estimator is None else estimator))
             comparisons += compare(response, [window], fits[-1:])
+            _forget([response])
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
     return in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+
+
+def _forget(responses: Sequence[Response]) -> None:
+    """Give back the memory of long signals that were looked at, so that they are never in memory all at once."""
+    for response in responses:
+        give_back(vars(response).values())
 
 
 def unpredicted(response: Response) -> str:

@@ -24,7 +24,7 @@ from experiments.analysis.onsets.kicks import (
 )
 from experiments.analysis.onsets.marks import snap_marks
 from experiments.datatypes import Rejected, Response, Window
-from models.array_types import Array
+from models.array_types import Array, true_spans
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,8 @@ def released_windows(response: Response, rules: WindowRules) -> tuple[list[Windo
     windows: list[Window] = []
     rejected = rejected_not_free(response)
     s, dt = without_bias(response, rules.kicks.smooth), response.dt
-    free = np.zeros(len(s), int) if response.free is None else response.free.astype(int)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], free, [0]])))
-    for a, b in zip(edges[::2], edges[1::2], strict=True):
-        start, stop = int(a) + round(rules.settle / dt), int(b)
+    for a, b in [] if response.free is None else true_spans(response.free):
+        start, stop = a + round(rules.settle / dt), b
         end = "the torque came back"
         if stop - start > row_count(rules.longest, dt):
             stop, end = start + row_count(rules.longest, dt), "greatest length"
@@ -235,8 +233,9 @@ def cut_window(
     if following is not None:
         margin = rules.margin_swinging if following.swinging else rules.margin
         ends["next kick"] = following.onset - row_count(margin, dt)
-    if response.free is not None and not response.free[kick.end :].all():
-        ends["end of the free part"] = kick.end + int(np.argmin(response.free[kick.end :]))
+    until = min(ends.values())  # what is not free later ends no window of this kick
+    if response.free is not None and not (free := response.free[kick.end : until]).all():
+        ends["end of the free part"] = kick.end + int(np.argmin(free))
     last = min(ends.values())
     seen = min(last, kick.end + row_count(rules.longest + rules.slowest, dt))
     again = None if kick.listed else row_of_next_push(s[kick.end : seen], noise, rules)
@@ -367,8 +366,7 @@ def lost_signal(y: Array, part: slice, dt: float, rules: WindowRules) -> str:
     rules : WindowRules
     """
     same = np.diff(y[part]) == 0.0
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
-    for first, last in zip(edges[::2], edges[1::2], strict=True):
+    for first, last in true_spans(same):
         value, count = y[part][first], last - first + 1
         if count >= rules.clipped and value in (np.nanmin(y), np.nanmax(y)):
             return f"clipped: {count} rows in a row at {value:.4g}, the limit of the recording"
@@ -381,7 +379,6 @@ def rejected_not_free(response: Response) -> list[Rejected]:
     """Stretches that the recording itself marks as not free."""
     if response.free is None:
         return []
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], ~response.free, [0]])))
     return [
         Rejected(
             response.source,
@@ -389,7 +386,7 @@ def rejected_not_free(response: Response) -> list[Rejected]:
             float(response.t[b - 1]),
             f"{_why_not_free(response, a, b)}; speed {response.v[a]:.2f} to {response.v[b - 1]:.2f} m/s",
         )
-        for a, b in zip(edges[::2], edges[1::2], strict=True)
+        for a, b in true_spans(~response.free)
     ]
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
-from models.array_types import Array
+from models.array_types import Array, RowSpans, true_spans
 from models.errors import InputError
 
-RowSpans = list[tuple[int, int]]  # first row, one past the last
 SAME_LEVEL = 1e-9  # of the range
 QUANTISED_BELOW = 0.2  # levels by rows, under which a signal is quantised
 ROUGHNESS_ROWS = 20_000  # rows that show how rough a signal is
@@ -121,7 +120,7 @@ def find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRul
     suspects = np.flatnonzero(convolved(leaps, 2 * rules.spike + 1) > 0.5)
     outside = np.zeros(len(values), bool)
     outside[suspects] = off(suspects) > limit
-    return [(a, b) for a, b in _spans(outside) if b - a <= rules.spike]
+    return [(a, b) for a, b in true_spans(outside) if b - a <= rules.spike]
 
 
 def find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
@@ -164,7 +163,7 @@ def find_saturation(recorded: Recorded, quantity: str, values: Array, rules: Fla
     found: RowSpans = []
     same = SAME_LEVEL * float(np.ptp(values))  # between two readings of one level, after interpolation
     for limit in (values.max(), values.min()) if same else ():
-        there = [(a, b) for a, b in _spans(np.abs(values - limit) <= same) if b - a >= rules.clipped]
+        there = [(a, b) for a, b in true_spans(np.abs(values - limit) <= same) if b - a >= rules.clipped]
         if there and np.mean(np.diff(values) == 0.0) > rules.held:  # as many new readings as else rows
             usual = np.median(np.diff(np.flatnonzero(np.diff(values))))
             there = [(a, b) for a, b in there if b - a >= rules.clipped * usual]
@@ -213,7 +212,7 @@ def find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: Fl
         return []
     moving = np.abs(recorded.response.v) > rules.moving
     least = rules.stuck / recorded.response.dt
-    return [(a, b + 1) for a, b in _spans(same & moving[1:]) if b - a >= least]
+    return [(a, b + 1) for a, b in true_spans(same & moving[1:]) if b - a >= least]
 
 
 FlawFinder = Callable[[Recorded, str, Array, FlawRules], RowSpans]
@@ -242,11 +241,6 @@ def convolved(flags: NDArray[np.bool_], width: int) -> Array:
     return np.convolve(flags, np.ones(width))[width // 2 : width // 2 + len(flags)]
 
 
-def _spans(mask: NDArray[np.bool_]) -> RowSpans:
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-
 def _concerns(recorded: Recorded, a: int, b: int) -> bool:
     """Does a part touch what the recording says is free?"""
     free = recorded.response.free
@@ -270,7 +264,7 @@ def _bridged(
     recorded: Recorded, quantity: str, values: Array, lost: NDArray[np.bool_], rules: FlawRules
 ) -> tuple[Recorded, Array]:
     t, name = recorded.response.t, recorded.name(quantity)
-    spans = _spans(lost)
+    spans = true_spans(lost)
     said = [
         f"{name}: {'a value is' if b - a == 1 else f'{b - a} values are'} missing {_when(t, a, b)}, not free"
         for a, b in spans

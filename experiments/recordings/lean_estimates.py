@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.recordings.checked import Recorded
+from models.array_types import true_spans
 
 WITHIN = 1.0  # s, over which lean is set against the integral of its rate
 MOST_APART = 0.12  # rad; a bias of 0.12 rad/s, six times what a gyro has, or a filter that takes something else over
@@ -33,8 +34,7 @@ def _drifting_lean(recorded: Recorded) -> Recorded:
     if not bad.any():
         return recorded
     flags = np.convolve(bad, np.ones(n + 1))[: len(response.t)] > 0.5
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags, [0]])))
-    spans = list(zip(edges[::2], edges[1::2], strict=True))
+    spans = true_spans(flags)
     name, rate, t = recorded.name("phi"), recorded.name("phi_dot"), response.t
     said = [
         f"{name}: leaves the integral of {rate} by up to {np.abs(apart[max(a, 0) : b]).max():.2g} rad within "

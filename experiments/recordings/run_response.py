@@ -4,6 +4,7 @@ Each stretch is put on the even grid, inspected and averaged like a run of its o
 on either side, so that nothing happens at a seam; only the averages are kept, in temporary files.
 """
 
+import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from tempfile import TemporaryFile, gettempdir
@@ -221,7 +222,8 @@ class _MappedSignals:
         mapped: dict[str, Any] = dict.fromkeys((*SIGNALS, "free"))
         for name, file in self._files.items():
             file.flush()
-            mapped[name] = np.asarray(np.memmap(file, bool if name == "free" else float, "r"))
+            pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            mapped[name] = np.frombuffer(pages, bool if name == "free" else float)
             file.close()
         return mapped
 

@@ -15,7 +15,7 @@ from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
-from models.array_types import Array
+from models.array_types import Array, true_spans
 from models.errors import InputError
 from models.linear.prescribed_steer import COMMAND_UNITS
 
@@ -209,7 +209,7 @@ def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 def release_markers(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
     """Place a marker where each free part begins."""
-    return tuple(Marker(float(t[i]), "release") for i in np.flatnonzero(np.diff(free.astype(int), prepend=0) > 0))
+    return tuple(Marker(float(t[first]), "release") for first, _ in true_spans(free))
 
 
 def let_go_markers(header: RunHeader, t: Array, free: np.ndarray) -> tuple[Marker, ...]:

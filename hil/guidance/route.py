@@ -8,7 +8,7 @@ import numpy as np
 from hil.guidance.demand import RUN_UP
 from hil.guidance.path import Path
 from hil.guidance.rideable import RideLimits, require_rideable
-from models.array_types import Array
+from models.array_types import Array, true_spans
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
@@ -102,8 +102,7 @@ class Route:
             if along > s[-1] - NEXT_PLACE:  # straight on, beyond what the route has
                 break
             bent[i] = asked[min(int(np.searchsorted(s, along)), len(s) - 1)]
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], bent, [0]])))
-        spans = [(float(t[a]) - BEFORE_BEND, float(t[b - 1]) + AFTER_BEND) for a, b in edges.reshape(-1, 2)]
+        spans = [(float(t[a]) - BEFORE_BEND, float(t[b - 1]) + AFTER_BEND) for a, b in true_spans(bent)]
         found: list[tuple[float, float]] = []
         for begin, end in spans:
             if found and begin <= found[-1][1]:

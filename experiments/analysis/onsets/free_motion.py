@@ -8,7 +8,7 @@ explained and so is no part of the background.
 
 import numpy as np
 
-from models.array_types import Array
+from models.array_types import Array, row_parts
 
 PREDICTION_HORIZON = 0.5  # s ahead that is foretold: what a kick of 0.4 s does until its lean rate has turned back
 TAP_SPACING = 0.1  # s between the earlier values; a weave of 10 rad/s turns by 1 rad
@@ -33,13 +33,15 @@ def unexplained_motion(s: Array, dt: float) -> Array:
     first = ahead + (TAPS - 1) * spacing
     if len(s) < 2 * first:
         return s.copy()
-    earlier = [s[first - ahead - j * spacing : len(s) - ahead - j * spacing] for j in range(TAPS)]
-    some = slice(None, None, max(1, spacing // 4, -(-(len(s) - first) // LEARNT_FROM)))
-    earlier.append(np.ones(len(s) - first))  # of the rest of the bias
-    weights = robust_weights(np.column_stack([one[some] for one in earlier]), s[first:][some])
+    before = [ahead + j * spacing for j in range(TAPS)]
+    some = np.arange(first, len(s), max(1, spacing // 4, -(-(len(s) - first) // LEARNT_FROM)))
+    ones = np.ones(len(some))  # of the rest of the bias
+    *weights, rest = robust_weights(np.column_stack([*(s[some - rows] for rows in before), ones]), s[some])
     out = s.copy()
-    for weight, one in zip(weights, earlier, strict=True):
-        out[first:] -= weight * one
+    for part in row_parts(len(s), first):
+        for weight, rows in zip(weights, before, strict=True):
+            out[part] -= weight * s[part.start - rows : part.stop - rows]
+        out[part] -= rest
     return out
 
 

@@ -8,6 +8,7 @@ Where the bicycle still swings from the last kick, the rise is sought in what it
 In the bends of a path nothing is sought: the path asks for lean there.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,11 +16,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from experiments.analysis.onsets.free_motion import KICK_MEMORY, PREDICTION_HORIZON, unexplained_motion
 from experiments.datatypes import Response
-from models.array_types import Array
+from models.array_types import Array, row_parts, true_spans
 
 LET_GO = "let go"  # kind of marker: here the bicycle was let go at a state that is not upright rest
 WINDOWS_AT_ONCE = 4_096
-ROWS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,20 @@ def find_kicks(response: Response, rules: KickRules, motion: SeparatedMotion | N
         ends = [end_of_kick(s, int(i), dt, rules) for i in onsets]
         return [DetectedKick(int(i), e, True, True, float(abs(s[e]))) for i, e in zip(onsets, ends, strict=True)]
     kicks = sudden_rises(s, rules.above_noise * motion.background, dt, rules)
+    apart = row_count(rules.calm, dt)
     for kick in sudden_rises(motion.rest, rules.stands_out * motion.unrest, dt, rules, row_count(KICK_MEMORY, dt)):
         # what it is foretold from included
         around = slice(max(0, kick.onset - row_count(PREDICTION_HORIZON, dt)), kick.end + 1)
         free = response.free is None or bool(response.free[around].all())
         if free and kick.end + row_count(rules.turned, dt) < len(s):
-            kicks = with_swinging(kicks, kick, dt, rules)
+            near = slice(_first_from(kicks, kick.onset - apart), _first_from(kicks, kick.end + apart + 1))
+            kicks[near] = with_swinging(kicks[near], kick, dt, rules)
     return [kick for kick in kicks if not _is_led(response, kick)]
+
+
+def _first_from(kicks: list[DetectedKick], row: int) -> int:
+    """Place of the first kick, of those in order of time, that begins at a row or later."""
+    return bisect_left(kicks, row, key=lambda kick: kick.onset)
 
 
 def _is_led(response: Response, kick: DetectedKick) -> bool:
@@ -109,7 +116,7 @@ def with_swinging(kicks: list[DetectedKick], one: DetectedKick, dt: float, rules
     Parameters
     ----------
     kicks : list of DetectedKick
-        Those of the lean rate itself, in order of time.
+        Those of the lean rate itself from `KickRules.calm` before it to as long after it, in order of time.
     one : DetectedKick
         Of what free motion does not explain.
     dt : float
@@ -150,9 +157,9 @@ def find_release(
     first = 0 if free is None else int(np.argmax(free))
     if free is not None and not free.any():
         return None
-    rise, size = row_count(rules.rise, dt), np.abs(motion.s)
-    end = first + int(np.argmax(size[first : first + rise]))
-    kick = DetectedKick(first, end, size=float(size[end]), released=True)
+    rise = row_count(rules.rise, dt)
+    end = first + int(np.argmax(np.abs(motion.s[first : first + rise])))
+    kick = DetectedKick(first, end, size=float(abs(motion.s[end])), released=True)
     if any(first < other.onset <= first + rise for other in kicks):
         return None
     if any(marker.kind == LET_GO for marker in response.markers):
@@ -178,13 +185,10 @@ def sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: in
     memory : int
         Rows after each kick in which none is sought.
     """
-    size = np.abs(s)
-    sudden = _sudden_rows(size, least, dt, rules)
     kicks: list[DetectedKick] = []
-    edges = np.flatnonzero(np.diff(sudden.astype(np.int8), prepend=0, append=0))
-    for first, last in zip(edges[::2], edges[1::2] - 1, strict=True):
-        onset, end = _rise_within(s, size, max(int(first) - 1, 0), int(last), dt, rules)
-        kick = DetectedKick(row_of_rise(s, onset, end, rules), end, size=float(size[end]))
+    for first, stop in true_spans(_sudden_rows(s, least, dt, rules)):
+        onset, end = _rise_within(s, max(first - 1, 0), stop - 1, dt, rules)
+        kick = DetectedKick(row_of_rise(s, onset, end, rules), end, size=float(abs(s[end])))
         if kicks and kick.onset <= kicks[-1].end + memory:
             if not memory or kick.size < rules.outdoes * kicks[-1].size:
                 continue
@@ -193,34 +197,34 @@ def sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: in
     return kicks
 
 
-def _sudden_rows(size: Array, least: float, dt: float, rules: KickRules) -> np.ndarray:
-    """Rows (n,), bool, soon after which a size (n,) is several times what it was just before, and ``least`` or more.
+def _sudden_rows(s: Array, least: float, dt: float, rules: KickRules) -> np.ndarray:
+    """Rows (n,), bool, soon after which a signal is several times what it was just before, and ``least`` or more.
 
     Parameters
     ----------
-    size : (n,)
+    s : (n,)
     least : float
     dt : float
         Sampling interval [s].
     rules : KickRules
     """
     rise, calm = row_count(rules.rise, dt), row_count(rules.calm, dt)
-    sudden = np.zeros(len(size), bool)
-    for begin in range(0, len(size), ROWS_AT_ONCE):  # hours of a recording want hundreds of megabytes at once
-        end, before = min(begin + ROWS_AT_ONCE, len(size)), max(0, begin - calm)
-        ahead = running_maximum(size[begin : end + rise], rise)[: end - begin]
-        behind = running_maximum(size[before:end][::-1], calm)[::-1][begin - before :]
-        sudden[begin:end] = (ahead > rules.ratio * behind) & (ahead > least)
+    sudden = np.zeros(len(s), bool)
+    for part in row_parts(len(s)):
+        begin, end, before = part.start, part.stop, max(0, part.start - calm)
+        ahead = running_maximum(np.abs(s[begin : end + rise]), rise)[: end - begin]
+        behind = running_maximum(np.abs(s[before:end])[::-1], calm)[::-1][begin - before :]
+        sudden[part] = (ahead > rules.ratio * behind) & (ahead > least)
     return sudden
 
 
-def _rise_within(s: Array, size: Array, first: int, last: int, dt: float, rules: KickRules) -> tuple[int, int]:
+def _rise_within(s: Array, first: int, last: int, dt: float, rules: KickRules) -> tuple[int, int]:
     """Rows where the rise that makes some rows sudden begins and ends; a small stir just before it is not the rise.
 
     Parameters
     ----------
-    s, size : (n,)
-        Signal, and its amount.
+    s : (n,)
+        Signal.
     first, last : int
         The rows, with the one before them.
     dt : float
@@ -228,13 +232,14 @@ def _rise_within(s: Array, size: Array, first: int, last: int, dt: float, rules:
     rules : KickRules
     """
     calm, rise = row_count(rules.calm, dt), row_count(rules.rise, dt)
-    largest = size[first : last + rise + 1].max()  # the last row is sudden for what comes after it
+    largest = np.abs(s[first : last + rise + 1]).max()  # the last row is sudden for what comes after it
     while True:
         # it begins where the signal last was as small as before
-        quiet = np.flatnonzero(size[first : last + 1] <= size[max(0, first - calm) : first + 1].max())
+        before = np.abs(s[max(0, first - calm) : first + 1]).max()
+        quiet = np.flatnonzero(np.abs(s[first : last + 1]) <= before)
         onset = first + (int(quiet[-1]) if len(quiet) else 0)
         end = end_of_kick(s, onset, dt, rules)
-        if end >= last or rules.outdoes * size[end] >= largest:
+        if end >= last or rules.outdoes * abs(s[end]) >= largest:
             return onset, end
         first = max(end, first + 1)
 
@@ -289,13 +294,14 @@ def find_swings(s: Array, least: float) -> list[tuple[int, int]]:
     """
     found: list[tuple[int, int]] = []
     begin = low = high = way = 0
-    for i in range(1, len(s)):
-        low, high = (i if s[i] < s[low] else low), (i if s[i] > s[high] else high)
-        if way >= 0 and s[high] - s[i] >= least:  # it has come down from its highest
+    y = s.tolist()  # one by one, a list is read three times as fast
+    for i in range(1, len(y)):
+        low, high = (i if y[i] < y[low] else low), (i if y[i] > y[high] else high)
+        if way >= 0 and y[high] - y[i] >= least:  # it has come down from its highest
             if way:
                 found.append((begin, high))
             begin, low, way = high, i, -1
-        elif way <= 0 and s[i] - s[low] >= least:
+        elif way <= 0 and y[i] - y[low] >= least:
             if way:
                 found.append((begin, low))
             begin, high, way = low, i, 1
@@ -306,19 +312,23 @@ def find_swings(s: Array, least: float) -> list[tuple[int, int]]:
 
 def without_bias(response: Response, smooth: float) -> Array:
     """Lean rate (n,) without the gyro's bias (median where free) and without ringing."""
-    y = np.nan_to_num(response.phi_dot)
-    free = y if response.free is None or not response.free.any() else y[response.free]
-    width = min(row_count(smooth, response.dt) | 1, len(y))  # odd, so that nothing shifts in time
-    padded = np.pad(y - np.median(free), width // 2, mode="edge")
-    return np.convolve(padded, np.full(width, 1.0 / width), "valid")
+    y, n = response.phi_dot, len(response.phi_dot)
+    free = y[slice(None) if response.free is None or not response.free.any() else response.free]
+    bias = np.median(np.nan_to_num(free), overwrite_input=True)
+    half = min(row_count(smooth, response.dt) | 1, n) // 2  # an odd width, so that nothing shifts in time
+    weights, out = np.full(2 * half + 1, 1.0 / (2 * half + 1)), np.empty(n)
+    for part in row_parts(n):
+        rows = np.clip(np.arange(part.start - half, part.stop + half), 0, n - 1)
+        out[part] = np.convolve(np.nan_to_num(y[rows]) - bias, weights, "valid")
+    return out
 
 
 def background_amplitude(response: Response, s: Array, percent: float = 20.0) -> float:
     """Amplitude of what moves when nothing happens: lowest fifth of the half-second amplitudes, or as many percent."""
     width = min(row_count(0.5, response.dt), len(s))
     usable = np.ones(len(s), bool) if response.free is None or not response.free.any() else response.free
-    blocks = np.flatnonzero(usable[: len(s) - width + 1])
-    places, views = blocks[:: max(1, width // 4)], sliding_window_view(s, width)
+    places = np.flatnonzero(usable[: len(s) - width + 1])[:: max(1, width // 4)].copy()  # not all of them are kept
+    views = sliding_window_view(s, width)
     # some thousands at a time: an hour has 250 MB of them
     std = [views[some].std(axis=1) for some in np.array_split(places, 1 + len(places) // WINDOWS_AT_ONCE)]
     amplitude = np.sqrt(2.0) * np.concatenate(std)

@@ -92,13 +92,13 @@ def largest_rise(
         Rows.
     rules : KickRules
     """
-    dt, size = response.dt, np.abs(motion.rest)
-    usable = np.zeros(len(size), bool)
-    usable[where.start : where.stop + row_count(rules.rise, dt)] = True
+    dt, first = response.dt, where.start
+    size = np.abs(motion.rest[first : where.stop + row_count(rules.rise, dt)])
     for kick in found:
-        usable[max(0, kick.onset - row_count(rules.calm, dt)) : kick.end + row_count(KICK_MEMORY, dt)] = False
-    if not usable.any():
+        begin, end = kick.onset - row_count(rules.calm, dt), kick.end + row_count(KICK_MEMORY, dt)
+        size[max(0, begin - first) : max(0, end - first)] = -1.0
+    if not (size >= 0.0).any():
         return None
-    end = int(np.argmax(np.where(usable, size, -1.0)))
+    end = first + int(np.argmax(size))
     onset = row_of_rise(motion.rest, max(0, end - row_count(rules.rise, dt)), end, rules)
-    return DetectedKick(onset, end, marked=True, size=float(size[end]), swinging=True)
+    return DetectedKick(onset, end, marked=True, size=float(size[end - first]), swinging=True)

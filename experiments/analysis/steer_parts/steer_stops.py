@@ -13,6 +13,7 @@ import numpy as np
 from experiments.analysis.process_noise.estimate import OURS
 from experiments.datatypes import Rejected, Response, Window
 from experiments.theory.theory import theory_for
+from models.array_types import Array, true_spans
 
 LEAST_ANGLE = 0.01  # rad: below it encoders and play decide
 BEFORE_PEAK = 0.025  # s before the peak, about which the speed of arrival is read
@@ -63,7 +64,7 @@ def find_steer_stops(responses: Sequence[Response]) -> list[SteerStop]:
     ours = [r for r in responses if r.kind == OURS and r.delta is not None and np.isfinite(r.delta).any()]
     found = []
     for side, sign in (("right", 1.0), ("left", -1.0)):
-        greatest = max((float(np.nanmax(sign * r.delta)) for r in ours if r.delta is not None), default=0.0)
+        greatest = max((_furthest(r.delta, sign) for r in ours if r.delta is not None), default=0.0)
         if greatest < LEAST_ANGLE:
             continue
         hard = [arrest for r in ours for arrest in arrests_of(r, sign, greatest) if arrest.carried_on > CARRIED_ON]
@@ -105,19 +106,23 @@ def without_stops(
     return kept, refused
 
 
+def _furthest(delta: Array, sign: float) -> float:
+    """Greatest angle [rad] to one side."""
+    return float(np.nanmax(delta) if sign > 0.0 else -np.nanmin(delta))
+
+
 def arrests_of(response: Response, sign: float, greatest: float) -> list[Arrest]:
     """Turns of the steer to one side (``sign``) that ended within `ABREAST` of its greatest angle there [rad]."""
     assert response.delta is not None
     dt, y, found = response.dt, sign * response.delta, []
-    far = np.flatnonzero(np.diff(np.concatenate([[False], y > EXCURSION * greatest, [False]]).astype(int)))
     back, span = max(1, round(BEFORE_PEAK / dt)), max(1, round(0.5 * SPAN / dt))
-    for first, stop in far.reshape(-1, 2):
+    for first, stop in true_spans(y > EXCURSION * greatest):
         peak = first + int(np.argmax(y[first:stop]))
         if y[peak] < (1.0 - ABREAST) * greatest or peak - back - span < 0:
             continue
         speed = (y[peak - back + span] - y[peak - back - span]) / (2.0 * span * dt)
-        left = np.flatnonzero(y[peak:] < (1.0 - DWELL_BAND) * y[peak])
-        end = peak + (int(left[0]) if len(left) else len(y) - 1 - peak)
+        left = y[peak:] < (1.0 - DWELL_BAND) * y[peak]
+        end = peak + (int(np.argmax(left)) if left.any() else len(left) - 1)
         if end <= peak:
             continue
         angle = float(np.median(y[peak : end + 1]))
