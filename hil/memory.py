@@ -12,8 +12,6 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
-import numpy as np
-
 from models.errors import InputError
 
 DEFAULT_MEMORY = 500_000_000  # bytes of the whole program, of a command
@@ -102,10 +100,10 @@ def bounded_memory(what: object) -> Iterator[None]:
 def give_back(values: Iterable[object]) -> None:
     """Give back the memory of those values that are arrays on a mapped file: what is needed again is read again."""
     for value in values:
-        if isinstance(value, np.ndarray) and isinstance(value.base, memoryview):
-            pages = value.base.obj
-            if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-                pages.madvise(mmap.MADV_DONTNEED)
+        held = getattr(value, "base", None)  # of an array; numpy itself is not imported here, for `--help` is quick
+        pages = held.obj if isinstance(held, memoryview) else None
+        if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            pages.madvise(mmap.MADV_DONTNEED)
 
 
 def in_words(size: int) -> str:
