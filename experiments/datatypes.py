@@ -14,6 +14,7 @@ from experiments.dynamics import Dynamics, Theory
 from experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
 from hil.logs.log import Marker
 from hil.loop.states import State
+from hil.memory import give_back
 from models.array_types import Array
 from models.parameters import Bicycle
 
@@ -141,6 +142,10 @@ class Response:
         """Names of the signals that were measured."""
         names = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "T_played", "v_read")
         return tuple(name for name in names if getattr(self, name) is not None)
+
+    def forget(self) -> None:
+        """Give back the memory of signals that are mapped from files, as those of a long run are."""
+        give_back(vars(self).values())
 
     def __repr__(self) -> str:
         return (

@@ -24,7 +24,6 @@ from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.controllers.controller import NotLinearError
-from hil.memory import give_back
 from models.errors import InputError
 
 FASTEST_LOG = 100.0  # m/s; a log that says more is refused elsewhere, window by window
@@ -52,6 +51,8 @@ class Analysis:
         """Make the verdicts now, and tell what is worked on; those that were made before stay."""
         if "verdicts" not in self.__dict__:
             self.__dict__["verdicts"] = verdicts(self.responses, self.comparisons, tell=tell)
+            for response in self.responses:
+                response.forget()
         return self.verdicts
 
     def as_json(self) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def analyze_responses(
     stops = stops_by_bicycle(responses)
     for response in responses:
         why = unpredicted(response)
-        _forget(responses)
+        response.forget()
         if why:
             rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
             on_progress(response)
@@ -111,17 +112,11 @@ def analyze_responses(
         for window in windows:
             fits.append(fitted(response, window, suitable(response, window) if estimator is None else estimator))
             comparisons += compare(response, [window], fits[-1:])
-            _forget([response])
+            response.forget()  # so that long signals are never in memory all at once
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
     return in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
-
-
-def _forget(responses: Sequence[Response]) -> None:
-    """Give back the memory of long signals that were looked at, so that they are never in memory all at once."""
-    for response in responses:
-        give_back(vars(response).values())
 
 
 def unpredicted(response: Response) -> str:

@@ -44,15 +44,14 @@ def recording_pictures(
     """
     ended = {run["name"]: run for run in runs}
     numbered = [(w.number, w.comparison) for w in windows]
-    return [
-        RecordingPicture(
-            response,
-            timeline_figure(timeline_of(response, numbered, rejected), height=COMPACT_HEIGHT),
-            states_text(response.states),
-            ended.get(response.source),
-        )
-        for response in responses[:RECORDINGS_DRAWN]
-    ]
+    pictures = []
+    for response in responses[:RECORDINGS_DRAWN]:
+        timeline = timeline_of(response, numbered, rejected)
+        response.forget()  # a search for kicks has looked at all of it
+        figure = timeline_figure(timeline, height=COMPACT_HEIGHT)
+        pictures.append(RecordingPicture(response, figure, states_text(response.states), ended.get(response.source)))
+        response.forget()
+    return pictures
 
 
 def rejected_by_reason(rejected: Sequence[Rejected]) -> dict[str, dict[str, list[Rejected]]]:

@@ -74,9 +74,9 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> W
     before, after = slice(shown.start, window.start + 1), slice(window.stop - 1, shown.stop)
     t, y = response.t, response.phi_dot
     time = PictureAxis(float(t[shown][0]), float(t[shown][-1]), AXES_LEFT, AXES_RIGHT)
-    delta = None if response.delta is None else np.degrees(response.delta)
+    delta = None if response.delta is None else np.nan_to_num(np.degrees(response.delta[shown]))
     signal = upward_axis(y[shown], *(SIGNAL_SPAN if delta is not None else SIGNAL_SPAN_ALONE))
-    steer = None if delta is None else upward_axis(np.nan_to_num(delta[shown]), *STEER_SPAN)
+    steer = None if delta is None else upward_axis(delta, *STEER_SPAN)
     residual = y[inside] - fit.curve if len(fit.curve) else np.zeros(window.stop - window.start)
     left = upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
     thin = slice(None, None, max(1, len(fit.curve) // ENVELOPE_BINS))
@@ -86,7 +86,7 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> W
         signal,
         left,
         steer,
-        envelope_path(time, steer, t[shown], np.nan_to_num(delta[shown])) if steer and delta is not None else "",
+        envelope_path(time, steer, t[shown], delta) if steer and delta is not None else "",
         (envelope_path(time, signal, t[before], y[before]), envelope_path(time, signal, t[after], y[after])),
         envelope_path(time, signal, t[inside], y[inside]),
         svg_path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",

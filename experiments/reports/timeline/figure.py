@@ -1,6 +1,6 @@
 """Figure of a recording over time. Line styles, hatches and marks say without colour what the colours say."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +48,33 @@ KEY = (
 
 @dataclass(frozen=True, eq=False)
 class TimelineSignal:
-    """One line of a panel."""
+    """One line of a panel, no finer than the picture."""
 
     name: str
+    t: Array  # s
     values: Array
     colour: str
     dashes: Any = "-"  # of matplotlib
+
+    @classmethod
+    def of(cls, name: str, t: Array, values: Array, colour: str, dashes: Any = "-") -> "TimelineSignal":
+        """Line of a signal as it was recorded, of which the picture shows no more than it can.
+
+        Parameters
+        ----------
+        name : str
+        t, values : (n,)
+            Times [s], and the signal.
+        colour : str
+        dashes : optional
+            As matplotlib takes them.
+        """
+        return cls(name, *decimated(t, values, COLUMNS), colour, dashes)
+
+    @property
+    def in_degrees(self) -> "TimelineSignal":
+        """Same line of a signal that was recorded in radians."""
+        return replace(self, values=np.degrees(self.values))
 
 
 def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HEIGHT) -> "Figure":
@@ -121,33 +142,36 @@ def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
     """Unit and lines of each panel, of the signals that were recorded."""
     r = timeline.response
     angles = [
-        TimelineSignal(name, np.degrees(values), colour, dashes)
+        TimelineSignal.of(name, r.t, values, colour, dashes).in_degrees
         for name, values, colour, dashes in (("lean", r.phi, BLUE, "-"), ("steer", r.delta, VERMILION, (0, (3, 1.2))))
         if values is not None
     ]
     panels = [("deg", angles)] if angles else []
     if r.phi is None:
         in_radians = r.phi_dot_unit == "rad/s"
-        rate = np.degrees(r.phi_dot) if in_radians else np.asarray(r.phi_dot)
-        panels.append(("deg/s" if in_radians else r.phi_dot_unit, [TimelineSignal("lean rate", rate, BLUE)]))
+        rate = TimelineSignal.of("lean rate", r.t, r.phi_dot, BLUE)
+        panels.append(("deg/s", [rate.in_degrees]) if in_radians else (r.phi_dot_unit, [rate]))
     if r.T_delta is not None:
-        panels.append(_command_panel(r.T_delta, r.command_unit))
+        panels.append(_command_panel(r.t, r.T_delta, r.command_unit))
     if timeline.ridden is not None:
         beside = np.interp(r.t, timeline.ridden.t, timeline.ridden.lateral, np.nan, np.nan)
-        panels.append(("m", [TimelineSignal("off path", beside, BLUE)]))
+        panels.append(("m", [TimelineSignal.of("off path", r.t, beside, BLUE)]))
     elif r.lane is not None:
         front, rear = (np.interp(r.t, r.lane.t, y, np.nan, np.nan) for y in (r.lane.front, r.lane.rear))
-        wheels = [TimelineSignal("rear", rear, BLUE), TimelineSignal("front", front, VERMILION, (0, (3, 1.2)))]
+        wheels = [
+            TimelineSignal.of("rear", r.t, rear, BLUE),
+            TimelineSignal.of("front", r.t, front, VERMILION, (0, (3, 1.2))),
+        ]
         panels.append(("m", wheels))
-    return [*panels, ("m/s", [TimelineSignal("speed", np.asarray(r.v), GREEN)])]
+    return [*panels, ("m/s", [TimelineSignal.of("speed", r.t, r.v, GREEN)])]
 
 
-def _command_panel(command: Array, unit: str) -> tuple[str, list[TimelineSignal]]:
+def _command_panel(t: Array, command: Array, unit: str) -> tuple[str, list[TimelineSignal]]:
     """Panel of what the drive was commanded, a rate or an angle in degrees."""
     if unit == "N m":
-        return unit, [TimelineSignal("torque", np.asarray(command), PURPLE)]
+        return unit, [TimelineSignal.of("torque", t, command, PURPLE)]
     name = "rate\nasked" if unit == "rad/s" else "steer\nasked"  # in one line it is cut off beside a wide panel
-    return unit.replace("rad", "deg"), [TimelineSignal(name, np.degrees(command), PURPLE)]
+    return unit.replace("rad", "deg"), [TimelineSignal.of(name, t, command, PURPLE).in_degrees]
 
 
 def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal], tall: bool) -> None:
@@ -170,8 +194,7 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
     dashes: Any = (0, (2, 2))
     ax.vlines(timeline.kicks, 0.0, 1.0, color=MUTED_COLOUR, lw=0.6, ls=dashes, zorder=1, transform=across)
     for i, signal in enumerate(signals):
-        t, y = decimated(timeline.response.t, signal.values, COLUMNS)
-        ax.plot(t, y, color=signal.colour, ls=signal.dashes)
+        ax.plot(signal.t, signal.values, color=signal.colour, ls=signal.dashes)
         place = 0.5 + (0.17 * (len(signals) - 1) - 0.34 * i if len(signals) > 1 else 0.0)
         ax.plot(
             [1.01, 1.045], [place, place], color=signal.colour, ls=signal.dashes, transform=ax.transAxes, clip_on=False

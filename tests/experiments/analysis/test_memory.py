@@ -10,10 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.onsets.kicks import KickRules, find_kicks
 from experiments.analysis.steer_parts.steer_stops import find_steer_stops
-from experiments.analysis.windows import rejected_not_free
+from experiments.analysis.windows import make_window, rejected_not_free
+from experiments.datatypes import Comparison, Prediction
 from experiments.recordings.runs import release_markers
+from experiments.reports.page.window_pictures import window_picture
+from experiments.reports.timeline.figure import timeline_figure
+from experiments.reports.timeline.recorded import Timeline
 from hil.memory import give_back
 from tests.experiments.pushed import pushed
 
@@ -55,6 +60,18 @@ def test_the_search_for_steer_stops_takes_two(long):
 def test_edges_of_the_free_parts_take_none(long, work):
     assert len(work(long)) == TIMES
     assert arrays_taken(long, lambda: work(long)) < 1.0  # they took 1.5 and 2.5
+
+
+def test_pictures_of_windows_take_none(long):
+    window = make_window(long, 1000, 1600)
+    fit, predicted = fit_window(long, window, "single_mode"), Prediction("weave", -1 + 5j, -1 + 5j, (1.0, 1.0))
+    compared = Comparison(window, fit, predicted, 0.0, 0.0)
+    assert arrays_taken(long, lambda: window_picture(1, long, compared)) < 0.2  # it took 0.5
+
+
+def test_a_picture_over_time_takes_none(long):
+    timeline = Timeline(replace(long, phi=long.delta), (), ())
+    assert arrays_taken(long, lambda: timeline_figure(timeline)) < 1.0  # it took 1.5
 
 
 def test_what_is_given_back_counts_no_longer_and_is_read_again():
