@@ -4,6 +4,7 @@ Each is frozen and carries enough to say where a number came from. `repr` is one
 table: the arrays stay out of both.
 """
 
+import mmap
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +15,6 @@ from experiments.dynamics import Dynamics, Theory
 from experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
 from hil.logs.log import Marker
 from hil.loop.states import State
-from hil.memory import give_back
 from models.array_types import Array
 from models.parameters import Bicycle
 
@@ -144,8 +144,12 @@ class Response:
         return tuple(name for name in names if getattr(self, name) is not None)
 
     def forget(self) -> None:
-        """Give back the memory of signals that are mapped from files, as those of a long run are."""
-        give_back(vars(self).values())
+        """Give back the memory of signals that are mapped from files, as those of a long run; they are read again."""
+        for value in vars(self).values():
+            held = value.base if isinstance(value, np.ndarray) else None
+            pages = held.obj if isinstance(held, memoryview) else None
+            if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                pages.madvise(mmap.MADV_DONTNEED)
 
     def __repr__(self) -> str:
         return (

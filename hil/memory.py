@@ -1,13 +1,11 @@
 """Memory that the reading of one file may take: a file of three megabytes may say that it holds gigabytes.
 
 What a file states of its sizes is asked before anything of it is unpacked (`require_memory`); what it does not state,
-or lies about, ends at a bound that the system sets for as long as a library reads it (`bounded_memory`). What is mapped
-from a file and was looked at counts as memory until it is given back (`give_back`).
+or lies about, ends at a bound that the system sets for as long as a library reads it (`bounded_memory`).
 """
 
-import mmap
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -95,15 +93,6 @@ def bounded_memory(what: object) -> Iterator[None]:
             yield
     except MemoryError:
         raise _too_much(what, "found more than that while reading it", 3 * memory_for_reading()) from None
-
-
-def give_back(values: Iterable[object]) -> None:
-    """Give back the memory of those values that are arrays on a mapped file: what is needed again is read again."""
-    for value in values:
-        held = getattr(value, "base", None)  # of an array; numpy itself is not imported here, for `--help` is quick
-        pages = held.obj if isinstance(held, memoryview) else None
-        if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            pages.madvise(mmap.MADV_DONTNEED)
 
 
 def in_words(size: int) -> str:

@@ -19,7 +19,6 @@ from experiments.recordings.runs import release_markers
 from experiments.reports.page.window_pictures import window_picture
 from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import Timeline
-from hil.memory import give_back
 from tests.experiments.pushed import pushed
 
 TIMES = 600  # so often the pushes of one recording: nearly three hours at 200 Hz
@@ -74,7 +73,7 @@ def test_a_picture_over_time_takes_none(long):
     assert arrays_taken(long, lambda: timeline_figure(timeline)) < 1.0  # it took 1.5
 
 
-def test_what_is_given_back_counts_no_longer_and_is_read_again():
+def test_signals_that_are_forgotten_count_no_longer_and_are_read_again(long):
     def mapped_megabytes():
         return int(re.search(r"RssFile:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1024
 
@@ -84,6 +83,6 @@ def test_what_is_given_back_counts_no_longer_and_is_read_again():
         y = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         before, total = mapped_megabytes(), y.sum()
         assert mapped_megabytes() - before > 25.0
-        give_back([y, None, "", np.zeros(3)])
+        replace(long, phi=y).forget()
         assert mapped_megabytes() - before < 5.0
         assert y.sum() == total
