@@ -3,6 +3,7 @@
 `spread` hands out any function over any arguments; `simulate_all` does it with runs in simulated time.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -157,17 +158,25 @@ def spread(
 
 def _on_cluster(function: Callable[[A], B], pieces: list[A], address: str) -> Iterator[tuple[int, B]]:
     try:
-        from distributed import Client
         from distributed import as_completed as finished
     except ImportError:
         raise InputError("a cluster wants Dask, which is not installed: pip install 'riderless[dask]'") from None
-    try:
-        client: Any = Client(address, timeout=CONNECT_TIMEOUT)
-    except (OSError, ValueError, AssertionError) as error:  # AssertionError: its own thread did not start in 10 s
-        raise InputError(
-            f"no Dask scheduler answers at {address} ({error}): give its address as it prints it, tcp://HOST:8786"
-        ) from None
-    with client:
+    with _connected(address) as client:
         futures = {client.submit(function, piece, pure=False): i for i, piece in enumerate(pieces)}
         for future in finished(futures):
             yield futures[future], future.result()
+
+
+def _connected(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=CONNECT_TIMEOUT)
+    except (OSError, ValueError) as error:
+        reason = str(error)
+    # The client was left half made and closes itself when it is collected. Here, then: where that happens in a thread
+    # that Dask is just starting, it waits for a lock which the starter holds, and both wait for ever.
+    gc.collect()
+    raise InputError(
+        f"no Dask scheduler answers at {address} ({reason}): give its address as it prints it, tcp://HOST:8786"
+    )

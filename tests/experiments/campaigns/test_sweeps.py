@@ -1,5 +1,6 @@
 """Many runs at once give what they give one at a time."""
 
+import gc
 import os
 
 import pytest
@@ -32,6 +33,15 @@ def one_at_a_time(tmp_path_factory):
     out = tmp_path_factory.mktemp("one")
     folders = [out / str(i) for i in range(3)]
     return [logs(result.folder) for result in simulate_all(cases(), folders, jobs=1)]
+
+
+@pytest.fixture
+def no_collector():
+    """Nothing is collected but where it is asked for."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def test_processes_give_the_same_bytes(tmp_path, one_at_a_time):
@@ -80,19 +90,18 @@ def test_a_cluster_that_does_not_answer_is_named(monkeypatch):
         list(spread(root, [1.0], cluster="nonsense"))
 
 
-def patiently(start, **settings):
-    """Dask gives the thread of its event loop 10 s to start and asserts it; a shared machine can stand still longer."""
-    for _ in range(2):
-        try:
-            return start(**settings)
-        except AssertionError:
-            continue
-    return start(**settings)
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
+def test_a_refused_cluster_leaves_no_client_to_be_collected_later(address, monkeypatch, no_collector):
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    monkeypatch.setattr(sweeps, "CONNECT_TIMEOUT", 0.5)
+    with pytest.raises(InputError):
+        list(spread(root, [1.0], cluster=address))
+    assert not [found for found in gc.get_objects() if type(found) is distributed.Client]
 
 
 def test_a_local_cluster_gives_the_same_bytes(tmp_path, one_at_a_time):
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    with patiently(distributed.LocalCluster, n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         folders = [tmp_path / str(i) for i in range(3)]
         list(simulate_all(cases(), folders, cluster=address))
