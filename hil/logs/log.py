@@ -76,7 +76,7 @@ class Run:
     @property
     def duration(self) -> float:
         """Time from the first row to the last [s], on the host's clock."""
-        return float(self.ticks[-1]["t_host"] - self.ticks[0]["t_host"]) if len(self.ticks) else 0.0
+        return float(self.ticks[-1]["t_host"]) - float(self.ticks[0]["t_host"]) if len(self.ticks) else 0.0
 
     def __repr__(self) -> str:
         name = self.header.label or self.folder.name
