@@ -14,7 +14,8 @@ def campaign(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Campaign file, or a rig file whose devices are emulated; the emulated treadmill campaign by default."
+            help="Campaign file; or a rig file, whose emulated devices carry the bicycles of the campaign made without "
+            "a file."
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the campaign's folder is made, or lies.")] = Path(
@@ -76,6 +77,12 @@ def campaign(
         refuse_ignored(context, "fifo", "live", because=why)
     if port and not wired:
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
+    if whole.usual and file:
+        progress_screen.print(
+            f"the emulated devices of {file} carry Benchmark and Silver, not the bicycle it names; "
+            "for that one, name the rig file in a campaign file (riderless init writes one)",
+            soft_wrap=True,
+        )
     if dry:
         refuse_ignored(context, "resume", because="--dry-run rehearses every condition; leave one of them out")
         refuse_ignored(context, "foresee", because="--dry-run says it anyway; leave one of them out")

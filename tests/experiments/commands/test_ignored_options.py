@@ -70,6 +70,14 @@ def test_an_option_without_effect_is_refused(riderless, run_folder, tmp_path, mo
     assert list(tmp_path.iterdir()) == ([places["csv"]] if "csv" in places else []), "nothing was begun"
 
 
+def test_a_campaign_on_the_devices_of_a_rig_says_that_its_bicycle_is_not_the_one(riderless, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    _, _, err = riderless("campaign", str(NODE), "--dry-run", "--resume")
+    assert f"the emulated devices of {NODE} carry Benchmark and Silver, not the bicycle it names" in err
+    _, _, err = riderless("campaign", "--dry-run", "--resume")
+    assert "carry" not in err
+
+
 def test_gains_for_another_bicycle_are_refused_before_anything_starts(riderless, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
     assert riderless("design", "Silver", "--speeds", "4:6:1", "-o", "silver.toml")[0] == 0
