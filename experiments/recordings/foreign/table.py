@@ -15,6 +15,8 @@ from models.parameters import nearest
 LONGEST_TEXT = 60  # characters of a wrong value in a sentence
 MOST_TABLE_COLUMNS = 10_000
 _COLUMN_OF_MATRIX = re.compile(r"\[\d+\]$")
+_DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(\D|$)")
 MIN_RECORDING_ROWS = 50  # less than half a second of any recording
 
 
@@ -91,7 +93,7 @@ class Table:
         except (ValueError, TypeError, OverflowError):
             raise InputError(
                 f"wanted numbers, found '{str(text)[:LONGEST_TEXT]}' in column {name}, line {row + self.first_line} of "
-                f"{self.path}; correct or delete that line"
+                f"{self.path}; {_remedy(str(text).strip(), first=row == 0)}"
             ) from None
 
     def _find(self, name: str) -> list[str]:
@@ -102,6 +104,17 @@ class Table:
         tails = [known for known in self.columns if dotted_name(known).endswith("." + wanted)]
         long = [known for known in tails if len(self.columns[known]) >= MIN_RECORDING_ROWS]
         return whole or long or tails
+
+
+def _remedy(text: str, first: bool) -> str:
+    """What to do about a text, in the ``first`` row or another one, where a number was wanted."""
+    if _DECIMAL_COMMA.fullmatch(text):
+        return 'decimal commas are read with decimal = "," under [text] of a mapping'
+    if _DATE.match(text):
+        return 'date-times are read with unit = "date-time" under [time] of a mapping'
+    if first:
+        return "a line of units is passed over with skip = 1 under [text] of a mapping"
+    return "correct or delete that line"
 
 
 def require_columns_few(n: int, path: Path) -> None:

@@ -334,6 +334,24 @@ def test_a_text_file_with_units_under_the_names_and_decimal_commas(tmp_path, des
     np.testing.assert_allclose(foreign.read_foreign(path, described(text)).phi_dot, SI["phi_dot"], rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("line", "value", "remedy"),
+    [
+        (1, "0,5", 'decimal = "," under [text]'),
+        (1, "2026-11-20T12:34:56.789", 'unit = "date-time" under [time]'),
+        (1, "ms", "skip = 1 under [text]"),
+        (70, "---", "correct or delete that line"),
+    ],
+)
+def test_a_text_where_a_number_was_wanted_gets_its_remedy(tmp_path, described, line, value, remedy):
+    path = write_csv(tmp_path / "log.csv", {k: THEIRS[k] for k in ("time", "gyro_x")}, ";")
+    lines = path.read_text().splitlines()
+    lines[line] = value + lines[line][lines[line].index(";") :]
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match=re.escape(remedy)):
+        foreign.read_foreign(path, described(LEAST))
+
+
 def test_columns_of_matrices_and_of_tables_inside_files(tmp_path):
     import h5py
     from scipy.io import savemat
