@@ -99,10 +99,12 @@ class Calibration:
             if getattr(self, name) <= 0:
                 raise DeviceError(f"calibration {name} must be positive, found {getattr(self, name)!r}{unit}")
         rotation = np.array(self.mounting)
-        if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
+        with np.errstate(over="ignore", invalid="ignore"):  # of 1e300, say, which is no part of a rotation
+            off, determinant = np.abs(rotation @ rotation.T - np.eye(3)).max(), np.linalg.det(rotation)
+        if not off <= 1e-6 or determinant < 0:
             raise DeviceError(
                 "calibration mounting must be a rotation (orthonormal to 1e-6, determinant +1), found "
-                f"determinant {np.linalg.det(rotation):.4g}; give the sensor's axes seen from the bicycle"
+                f"determinant {determinant:.4g}; give the sensor's axes seen from the bicycle"
             )
 
     def __repr__(self) -> str:

@@ -165,7 +165,8 @@ def find_saturation(recorded: Recorded, quantity: str, values: Array, rules: Fla
     for limit in (values.max(), values.min()) if same else ():
         there = [(a, b) for a, b in true_spans(np.abs(values - limit) <= same) if b - a >= rules.clipped]
         if there and np.mean(np.diff(values) == 0.0) > rules.held:  # as many new readings as else rows
-            usual = np.median(np.diff(np.flatnonzero(np.diff(values))))
+            changes = np.flatnonzero(np.diff(values))
+            usual = np.median(np.diff(changes)) if len(changes) > 1 else np.inf
             there = [(a, b) for a, b in there if b - a >= rules.clipped * usual]
         least = rules.overshoot * _quantum(values, same) if there else 0.0
         sure = [span for span in there if _overshoot(values, *span) > least]

@@ -210,6 +210,7 @@ def test_torque_is_commanded_in_the_sense_of_the_drive():
         ({"gyro_offset": (1.0, 2.0)}, "gyro_offset must be finite numbers of shape"),
         ({"mounting": ((1, 0, 0), (0, 1, 0), (0, 0, -1))}, "mounting must be a rotation"),
         ({"mounting": ((1, 0, 0), (0, 1, 0), (0, 0.1, 1))}, "mounting must be a rotation"),
+        ({"mounting": ((1, 0, 0), (0, 1e300, 1e300), (0, 0, 1e300))}, "mounting must be a rotation"),
     ],
 )
 def test_impossible_calibrations_are_refused(wrong, words):

@@ -109,6 +109,11 @@ def test_saturation_is_named_where_the_motion_went_on():
     assert not response.free[np.abs(recorded.signal("T_delta")) > 1.1].any()
 
 
+def test_a_torque_that_is_switched_on_once_is_not_saturated():
+    response = mend_flaws(swinging(T_delta=np.where(T > 10.0, 1.0, 0.0))).response
+    assert response.remarks == ()
+
+
 def test_a_steer_held_by_friction_at_its_turning_point_is_not_saturated():
     delta = np.array(swinging().signal("delta"))
     top = int(np.argmax(delta))

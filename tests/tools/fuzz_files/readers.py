@@ -246,4 +246,5 @@ READERS: dict[str, FuzzedReader] = {
     "notes": FuzzedReader(".txt", _text(lambda: [seeds.NOTES, 'veto 1.2 "x"\nadd 0.2-1.5 "y"\n']), _notes_steps),
 }
 
-warnings.simplefilter("ignore")  # an unusual bicycle, a mean of nothing: the commands say them in a line
+warnings.simplefilter("ignore")  # an unusual bicycle: the commands say it in a line
+warnings.simplefilter("error", RuntimeWarning)  # two lines of numpy, where a person looks for a sentence
