@@ -56,7 +56,7 @@ ONE_DOOR = {  # what only these files may import
             "paper/figures",
         )
     },
-    "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_columns.py"},
+    "pyarrow": {"experiments/recordings/foreign/formats/parquet.py", "hil/logs/export_columns.py"},
     "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py", "hil/logs/stored_rows.py"},
     "rich": {
         "experiments/terminal/console.py",

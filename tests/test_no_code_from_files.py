@@ -39,7 +39,7 @@ LOADERS = {"load", "loads", "read_pickle", "fromfile_pickle", "unsafe_load", "fu
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if path.name != Path(__file__).name)
 OF_OUR_OWN = {  # what may do it, to what it made itself, or a person named
     "hil/controllers/law_file.py": {"compile", "exec"},  # of the file that a person named as the law, of no other
-    "experiments/recordings/foreign/apart.py": {"pickle"},  # of a fork of ourselves, which can do what we can
+    "experiments/recordings/foreign/formats/apart.py": {"pickle"},  # of a fork of ourselves, which can do what we can
     "tests/test_examples.py": {"run_path"},
     "tests/docs/test_gallery.py": {"run_path"},
     "tests/tools/lessons.py": {"compile", "exec"},  # of the pages of the lessons

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments.datatypes import Response
 from experiments.recordings import foreign
-from experiments.recordings.foreign.formats import RECORDING_SUFFIXES
+from experiments.recordings.foreign.formats.registry import RECORDING_SUFFIXES
 from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import run_of
 from hil.logs.export import MARKERS_SUFFIX

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.formats.registry import read_table
 from models.array_types import Array
 from models.errors import InputError
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from experiments.datatypes import Response
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
-from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.labs import chalmers, peterson
 from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording

@@ -12,7 +12,7 @@ from experiments.datatypes import Marker, Response
 from experiments.dynamics import Theory
 from experiments.recordings.checked import BESIDE_SIGNALS, Recorded
 from experiments.recordings.foreign import times, units
-from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.mapping import Column, Mapping
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
 from experiments.theory.theory import lean_feedback, open_loop

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
 from experiments.recordings.foreign.exported import exported_run
-from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.read import find_recordings, read_recording
 from hil.logs import export_columns
 from hil.logs.export import EXPORT_FORMATS, export_run

@@ -11,7 +11,7 @@ from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
 from experiments.recordings import foreign
 from experiments.recordings.foreign import mapping, times, units
-from experiments.recordings.foreign.formats import FILE_FORMATS
+from experiments.recordings.foreign.formats.registry import FILE_FORMATS
 from models.errors import InputError
 from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
 from tests.paths import DOCS
@@ -356,7 +356,7 @@ def test_columns_of_matrices_and_of_tables_inside_files(tmp_path):
     import h5py
     from scipy.io import savemat
 
-    from experiments.recordings.foreign.formats import read_table
+    from experiments.recordings.foreign.formats.registry import read_table
 
     a, b = np.arange(100.0), 5.0 - np.arange(100.0)
     savemat(tmp_path / "m.mat", {"m": np.column_stack([a, b]), "wide": np.array([a, b])})

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign import delft
-from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.lean_estimates import find_lean_faults
 from experiments.recordings.read import read_recording

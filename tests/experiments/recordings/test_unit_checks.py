@@ -11,7 +11,7 @@ from experiments.datatypes import Response
 from experiments.recordings import artefacts, unit_checks
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign import delft
-from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.kinematic_relations import band_passed, check_relations, factor_spread, robust_factor

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.foreign.apart import read_apart
-from experiments.recordings.foreign.extras import import_extra
+from experiments.recordings.foreign.formats.apart import read_apart
+from experiments.recordings.foreign.formats.extras import import_extra
 from experiments.recordings.foreign.table import Table, is_wanted, require_columns_few
 from hil.memory import require_memory
 from models.errors import InputError

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from experiments.recordings.foreign.apart import read_apart
+from experiments.recordings.foreign.formats.apart import read_apart
 from experiments.recordings.foreign.table import Table, require_columns_few, unfold_columns
 from hil.memory import STEP, memory_for_reading, require_memory
 from models.errors import InputError

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from experiments.recordings.foreign import format_csv, format_hdf5, format_mat, format_parquet
+from experiments.recordings.foreign.formats import hdf5, mat, parquet, text
 from experiments.recordings.foreign.table import Table
 from models.errors import InputError
 
 # format: does it begin so? (its first bytes, its suffix in small letters), and its reader; the first that fits
 FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]]] = {
-    "HDF5 (also MAT 7.3)": (format_hdf5.fits, format_hdf5.read),
-    "Parquet": (format_parquet.fits, format_parquet.read),
-    "MAT": (format_mat.fits, format_mat.read),
-    "CSV": (format_csv.fits, format_csv.read),
+    "HDF5 (also MAT 7.3)": (hdf5.fits, hdf5.read),
+    "Parquet": (parquet.fits, parquet.read),
+    "MAT": (mat.fits, mat.read),
+    "CSV": (text.fits, text.read),
 }
 RECORDING_SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet", ".gz")  # sought in a folder
 BYTES_LOOKED_AT = 4096  # bytes looked at
@@ -28,7 +28,7 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
         Columns that are needed, by their names or last parts; Parquet and HDF5 files give no others, so that a large
         one takes little memory. All where none is named.
     how
-        For text: `delimiter`, `decimal`, `header_line`, `skip`; see `format_csv.read`.
+        For text: `delimiter`, `decimal`, `header_line`, `skip`; see `text.read`.
 
     Raises
     ------
