@@ -14,6 +14,7 @@ from experiments.recordings.checked import BESIDE_SIGNALS, Recorded
 from experiments.recordings.foreign import times, units
 from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.mapping import Column, Mapping
+from experiments.recordings.foreign.merged import fill_between, join_rows
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
 from experiments.theory.theory import lean_feedback, open_loop
 from models.array_types import Array
@@ -21,6 +22,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 
 KIND = "mapped"
+SLOWEST_SPEED = 0.26  # s from value to value, as of a receiver at 4 Hz: a speed changes little meanwhile
 
 
 def recorded(table: Table, mapping: Mapping) -> Recorded:
@@ -32,9 +34,11 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         A column is missing, not as long as the others, or not of numbers; times that no grid can be made of.
     """
     table = _chosen(table, mapping)
+    if mapping.time:
+        table = join_rows(table, mapping.time, mapping.columns)
     grid = _grid(table, mapping)
     signals = {
-        quantity: _signal(table, f"{mapping.name} [{quantity}]", column, grid)
+        quantity: _signal(table, f"{mapping.name} [{quantity}]", column, grid, _slowest(quantity))
         for quantity, column in mapping.quantities.items()
     }
     markers, remarks = _kicks(table, mapping, grid)
@@ -90,15 +94,36 @@ def _grid(table: Table, mapping: Mapping) -> times.EvenGrid:
     t, origin = times.times_in_seconds(values, factor, where)
     if len(t) < MIN_RECORDING_ROWS:
         raise InputError(f"{where}: wanted at least {MIN_RECORDING_ROWS} rows, found {len(t)}; record it again")
-    grid = times.grid_of_times(t, where, mapping.rate)
+    told = _lean_rate_rows(table, mapping, t)
+    if told.all():
+        grid = times.grid_of_times(t, where, mapping.rate)
+    else:
+        grid = times.grid_of_sensor(t, told, where, mapping.rate)
     return replace(grid, remarks=(*origin, *grid.remarks))
 
 
-def _signal(table: Table, where: str, column: Column, grid: times.EvenGrid) -> Array:
+def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool_]:
+    """Rows (n,) that the lean rate belongs to: all, unless it is missing where other sensors told something."""
+    name = mapping.quantities["phi_dot"].column
+    every = np.ones(len(t), bool)
+    if not name or len(table.raw(name)) != len(t):
+        return every
+    values = table.numbers(name)
+    told = np.isfinite(values)
+    others = ~told & np.isfinite(fill_between(t, values, times.LONGEST_STEP))
+    return told if others.any() else every
+
+
+def _signal(table: Table, where: str, column: Column, grid: times.EvenGrid, slowest: float) -> Array:
     if column.constant is not None:
         return np.full(len(grid.t), column.constant)
     values = _as_long(table, column.column, table.numbers(column.column), grid, where)
-    return column.sign * column.factor * (grid.even(values) - column.zero) + column.offset
+    return column.sign * column.factor * (grid.even(values, slowest) - column.zero) + column.offset
+
+
+def _slowest(quantity: str) -> float:
+    """Longest time [s] from value to value of a quantity whose sensor is slower than the rows."""
+    return SLOWEST_SPEED if quantity == "v" else times.LONGEST_STEP
 
 
 def _as_long(table: Table, name: str, values: Any, grid: times.EvenGrid, where: str) -> Any:
@@ -128,7 +153,7 @@ def _free(table: Table, mapping: Mapping, grid: times.EvenGrid) -> NDArray[np.bo
     free = np.ones(len(grid.t), bool)
     if "column" in given:
         flag = _as_long(table, given["column"], _flag(table, given, where), grid, where)
-        free &= grid.nearest(flag)
+        free &= grid.nearest(flag, table.told(given["column"]))
         if free.any():
             free &= grid.t >= grid.t[int(np.argmax(free))] + given.get("after", 0.0)
     if "intervals" in given:
@@ -147,7 +172,7 @@ def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[
         found = [float(t) for t in given["times"]]
     elif "column" in given and "beside" not in given:
         values = _as_long(table, given["column"], np.nan_to_num(table.numbers(given["column"])), grid, where)
-        kicked = grid.nearest(values) > 0.0
+        kicked = grid.nearest(values, table.told(given["column"])) > 0.0
         found = [float(t) for t in grid.t[1:][kicked[1:] & ~kicked[:-1]]]
     elif "beside" in given:
         path = table.path.with_suffix("." + str(given["beside"]).lstrip("."))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.array_types import Array
 from models.errors import InputError
@@ -71,6 +72,15 @@ class Table:
         hint = f"did you mean {' or '.join(close)}?" if close else "give one of those"
         raise InputError(f"wanted a column {name!r} in {self.source}, found {listed or 'no columns'}; {hint}")
 
+    def told(self, name: str) -> NDArray[np.bool_]:
+        """Rows (n,) in which a column has a value. Raises as `raw` does."""
+        values = self.raw(name)
+        if values.dtype.kind == "f":
+            return np.isfinite(values)
+        if values.dtype.kind != "O":
+            return np.ones(len(values), bool)
+        return np.array([not _is_missing(value) for value in values], bool)
+
     def numbers(self, name: str) -> Array:
         """Column (n,) of numbers; a missing one is nan. Raises as `raw` does, and where there is text."""
         values = self.raw(name)
@@ -86,7 +96,7 @@ class Table:
         return out
 
     def _number(self, name: str, row: int, text: Any) -> float:
-        if text is None or str(text).strip().lower() in ("", "na", "n/a", "null"):
+        if _is_missing(text):
             return np.nan
         try:
             return float(text)
@@ -106,8 +116,12 @@ class Table:
         return whole or long or tails
 
 
+def _is_missing(value: Any) -> bool:
+    return value is None or str(value).strip().lower() in ("", "na", "n/a", "null", "nan")
+
+
 def _remedy(text: str, first: bool) -> str:
-    """What to do about a text, in the ``first`` row or another one, where a number was wanted."""
+    """Tell what to do about a text where a number was wanted, in the ``first`` row or another one."""
     if _DECIMAL_COMMA.fullmatch(text):
         return 'decimal commas are read with decimal = "," under [text] of a mapping'
     if _DATE.match(text):

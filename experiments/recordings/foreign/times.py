@@ -1,11 +1,12 @@
 """Times of a recording, and its columns on an even grid."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.recordings.foreign.merged import fill_between, own_step_limit
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS
 from models.array_types import Array
 from models.errors import InputError
@@ -32,21 +33,49 @@ class EvenGrid:
     gap: NDArray[np.bool_]  # (n,) where too many rows in a row are missing
     length: int  # rows of the file
     remarks: tuple[str, ...] = ()
+    timed: tuple[NDArray[np.intp], Array] | None = None  # rows and times of other sensors too; None: those above
 
-    def even(self, values: Array) -> Array:
-        """Interpolate a column onto the grid, linearly; a missing value stays missing in the row it belongs to."""
-        if self.rows is None:
-            return values
-        values = values[self.rows]
-        return np.interp(self.t, self.at, values)
+    def even(self, values: Array, slowest: float = 0.0) -> Array:
+        """Interpolate a column onto the grid, linearly; a missing value stays missing in the row it belongs to.
 
-    def nearest(self, values: np.ndarray) -> np.ndarray:
-        """Put a column of codes or flags onto the grid: the value of the row nearest in time."""
-        if self.rows is None:
+        Parameters
+        ----------
+        values : (length,)
+            The column.
+        slowest : float
+            Longest time [s] from value to value of a sensor that tells one in some rows only; see `fill_between`.
+        """
+        rows, at = self._timed_rows()
+        filled = np.full(len(values), np.nan)
+        filled[rows] = fill_between(at, values[rows], slowest)
+        return filled if self.rows is None else np.interp(self.t, self.at, filled[self.rows])
+
+    def nearest(self, values: np.ndarray, told: NDArray[np.bool_] | None = None) -> np.ndarray:
+        """Put a column of codes or flags onto the grid: the value of the nearest row that tells one, else zero.
+
+        Parameters
+        ----------
+        values, told : (length,)
+            The column, and the rows in which its sensor told something; None for all.
+        """
+        if self.rows is None and (told is None or told.all()):
             return values
-        right = np.clip(np.searchsorted(self.at, self.t), 1, len(self.at) - 1)
-        left_is_nearer = self.t - self.at[right - 1] < self.at[right] - self.t
-        return values[self.rows][right - left_is_nearer]
+        rows, at = self._timed_rows()
+        tells = np.ones(len(rows), bool) if told is None else told[rows]
+        rows, at = rows[tells], at[tells]
+        if len(rows) < 2:
+            return np.zeros(len(self.t), values.dtype)
+        right = np.clip(np.searchsorted(at, self.t), 1, len(at) - 1)
+        near = right - (self.t - at[right - 1] < at[right] - self.t)
+        out = values[rows][near]
+        if not tells.all():
+            out[np.abs(at[near] - self.t) > own_step_limit(at)] = 0
+        return out
+
+    def _timed_rows(self) -> tuple[NDArray[np.intp], Array]:
+        if self.timed is not None:
+            return self.timed
+        return (np.arange(self.length) if self.rows is None else self.rows), self.at
 
 
 def grid_at_rate(n: int, rate: float) -> EvenGrid:
@@ -124,8 +153,7 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
         even = _straight(t)
         if even is not None:
             return EvenGrid(even, None, even, np.zeros(len(t), bool), len(t))
-    ahead = np.maximum.accumulate(np.where(known, t, -np.inf))
-    good = known & (t > np.concatenate([[-np.inf], ahead[:-1]]))
+    good = _increasing(t)
     rows = np.flatnonzero(good)
     lost = len(t) - len(rows)
     if len(rows) < MIN_RECORDING_ROWS or lost > MOST_BACKWARDS * len(t):
@@ -167,6 +195,29 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
     gap = long[left] & (wanted > at[left]) & (wanted < at[left + 1])
     remarks += _told(at, step, missing, long, where)
     return EvenGrid(wanted, rows, at, gap, len(t), tuple(remarks))
+
+
+def grid_of_sensor(t: Array, told: NDArray[np.bool_], where: str, rate: float | None = None) -> EvenGrid:
+    """Make an even grid for the rows in which one sensor told something, of a table merged of several.
+
+    Parameters
+    ----------
+    t, told : (n,)
+        Times [s] of all rows, and those of the sensor.
+    where, rate
+        As of `grid_of_times`, which says what is raised.
+    """
+    timed, own = np.flatnonzero(_increasing(t)), np.flatnonzero(told)
+    grid = grid_of_times(t[own], where, rate)
+    rows = own if grid.rows is None else own[grid.rows]
+    return replace(grid, rows=rows, length=len(t), timed=(timed, t[timed]))
+
+
+def _increasing(t: Array) -> NDArray[np.bool_]:
+    """Rows (n,) whose time is known and later than all before."""
+    known = np.isfinite(t)
+    ahead = np.maximum.accumulate(np.where(known, t, -np.inf))
+    return known & (t > np.concatenate([[-np.inf], ahead[:-1]]))
 
 
 def _missing(at: Array, step: float) -> NDArray[np.intp]:

@@ -1,0 +1,91 @@
+"""Tables merged of sensors with rates of their own, as those of ROS: rows of other sensors are no flaw."""
+
+import numpy as np
+import pytest
+
+from experiments.analysis.analyze import analyze_responses
+from experiments.recordings import foreign
+from experiments.recordings.foreign.merged import join_rows
+from experiments.recordings.foreign.table import Table
+from models.errors import InputError
+from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
+from tests.experiments.recordings.test_foreign_mapping import EXAMPLE
+
+SLOW = {"belt": 10, "button": 2, "armed": 5}  # rows of 10 ms from value to value
+
+
+def merged(path, late=0.0, seed=1, **slow):
+    """One row for each reading: the belt, the button and what is armed are told in rows of their own, ``late`` ms."""
+    theirs = in_their_units(signals(seed=seed))
+    t, slow = theirs.pop("time"), SLOW | slow
+    tables = [(t, [name for name in theirs if name not in slow])]
+    tables += [(t[::step] + late * (i + 1), [name]) for i, (name, step) in enumerate(slow.items())]
+    parts = []
+    for at, names in tables:
+        kept = at <= t[-1]
+        part = np.full((kept.sum(), 1 + len(theirs)), np.nan)
+        part[:, 0] = at[kept]
+        for column, name in enumerate(theirs, start=1):
+            if name in names:
+                part[:, column] = np.interp(at[kept], t, theirs[name])
+        parts.append(part)
+    rows = np.concatenate(parts)
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    return write_csv(path, dict(zip(["time", *theirs], rows.T, strict=True)))
+
+
+def read(path):
+    described = path.with_name("mapping.toml")
+    described.write_text(EXAMPLE)
+    return foreign.read_foreign(path, described)
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+@pytest.mark.parametrize("late", [0.0, 1.7, 4.0])
+def test_the_eigenvalue_that_went_in_is_found(tmp_path, late, seed):
+    response = read(merged(tmp_path / "log.csv", late, seed))
+    assert [marker.t for marker in response.markers] == pytest.approx(KICKS, abs=0.03)
+    assert response.free[(response.t > 0.7) & (response.t < 17.7)].all()
+    assert not response.free[response.t < 0.4].any()
+    fits = [one.fit for one in analyze_responses([response]).comparisons]
+    assert len(fits) == len(KICKS)
+    off = np.mean([fit.eigenvalue for fit in fits]) - weave()
+    assert abs(off.real) < 0.1
+    assert abs(off.imag) < 0.1
+
+
+def test_the_grid_is_that_of_the_gyro_and_a_reading_that_it_missed_is_a_row_that_is_missing(tmp_path):
+    theirs, truth = in_their_units(signals()), signals()
+    theirs["gyro_x"][1::2] = np.nan
+    theirs["gyro_x"][600] = np.nan
+    response = read(write_csv(tmp_path / "log.csv", theirs))
+    assert response.remarks == ("column time of log.csv: a row is missing from 5.980 to 6.020 s, not free",)
+    np.testing.assert_allclose(response.t, truth["t"][:-1:2], rtol=0, atol=1e-9)
+    assert response.t[~response.free & (response.t > 0.55)] == pytest.approx([6.0])
+    told = np.arange(900) != 300
+    np.testing.assert_allclose(response.phi_dot[told], truth["phi_dot"][::2][told], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(response.delta[told], truth["delta"][::2][told], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_rows_of_other_sensors_change_no_digit_of_the_lean_rate(tmp_path, seed):
+    plain = read(write_csv(tmp_path / "plain.csv", in_their_units(signals(seed=seed))))
+    response = read(merged(tmp_path / "log.csv", 1.7, seed))
+    np.testing.assert_array_equal(response.t, plain.t)
+    np.testing.assert_array_equal(response.phi_dot, plain.phi_dot)
+    np.testing.assert_array_equal(response.delta, plain.delta)
+    np.testing.assert_allclose(response.v[10:-30], plain.v[10:-30], rtol=0, atol=5e-3)
+
+
+def test_a_speed_that_is_told_twice_a_second_is_too_slow(tmp_path):
+    with pytest.raises(InputError, match=r"wanted values in column belt of log\.csv, found 98 % of them missing"):
+        read(merged(tmp_path / "log.csv", belt=50))
+
+
+def test_rows_of_one_time_with_two_values_are_left_as_they_are(tmp_path):
+    t = np.repeat(np.arange(40.0), 2)
+    table = Table(tmp_path / "log.csv", {"t": t, "x": np.arange(80.0), "y": np.where(np.arange(80) % 2, np.nan, t)})
+    assert join_rows(table, "t", ["t", "x", "y"]) is table
+    joined = join_rows(table, "t", ["t", "y"])
+    assert np.array_equal(joined.raw("t"), joined.raw("y"))
+    assert np.array_equal(joined.raw("t"), np.arange(40.0))
