@@ -3,6 +3,8 @@
 import re
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -27,12 +29,18 @@ def recorded(tmp_path):
     return tmp_path / "log.csv", tmp_path / "mapping.toml"
 
 
+def fitter_in_turn():
+    """Fitter that takes its turn: that of the page lets all others go first, and gets nothing of a busy computer."""
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+
+
 def at(message, t):
     """The row of a message that was made at ``t`` [s]."""
     return int(np.argmin(np.abs(np.asarray(message["t"]) - t)))
 
 
-def test_it_is_shown_sought_paced_and_fitted(recorded):
+def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
+    monkeypatch.setattr("experiments.live.replay.player.new_fitter", fitter_in_turn)
     log, mapping = recorded
     player, over = Player(log, mapping=str(mapping)), threading.Event()
     with LiveServerProcess(port=0) as server:
