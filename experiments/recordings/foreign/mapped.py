@@ -13,7 +13,7 @@ from experiments.dynamics import Theory
 from experiments.recordings.checked import BESIDE_SIGNALS, Recorded
 from experiments.recordings.foreign import times, units
 from experiments.recordings.foreign.formats.registry import read_table
-from experiments.recordings.foreign.mapping import Column, Mapping
+from experiments.recordings.foreign.mapping import Mapping
 from experiments.recordings.foreign.merged import fill_between, join_rows
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
 from experiments.theory.theory import lean_feedback, open_loop
@@ -37,10 +37,7 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
     if mapping.time:
         table = join_rows(table, mapping.time, mapping.columns)
     grid = _grid(table, mapping)
-    signals = {
-        quantity: _signal(table, f"{mapping.name} [{quantity}]", column, grid, _slowest(quantity))
-        for quantity, column in mapping.quantities.items()
-    }
+    signals = {quantity: _signal(table, mapping, quantity, grid) for quantity in mapping.quantities}
     markers, remarks = _kicks(table, mapping, grid)
     beside = {name: signals.pop(name) for name in BESIDE_SIGNALS if name in signals}
     response = Response(
@@ -83,15 +80,7 @@ def _grid(table: Table, mapping: Mapping) -> times.EvenGrid:
         assert mapping.rate is not None
         return times.grid_at_rate(len(table.raw(name)), mapping.rate)
     where = f"column {mapping.time} of {table.source}"
-    values = table.raw(mapping.time)
-    if mapping.time_unit != "date-time" and values.dtype.kind == "O":
-        values = table.numbers(mapping.time)
-    factor = (
-        1.0
-        if mapping.time_unit == "date-time"
-        else units.unit_factor(mapping.time_unit, units.TIME_UNITS, mapping.name)
-    )
-    t, origin = times.times_in_seconds(values, factor, where)
+    t, origin = _seconds(table, mapping, mapping.time)
     if len(t) < MIN_RECORDING_ROWS:
         raise InputError(f"{where}: wanted at least {MIN_RECORDING_ROWS} rows, found {len(t)}; record it again")
     told = _lean_rate_rows(table, mapping, t)
@@ -100,6 +89,20 @@ def _grid(table: Table, mapping: Mapping) -> times.EvenGrid:
     else:
         grid = times.grid_of_sensor(t, told, where, mapping.rate)
     return replace(grid, remarks=(*origin, *grid.remarks))
+
+
+def _times(table: Table, mapping: Mapping, name: str) -> Any:
+    """Column of times, as numbers or date-times."""
+    values = table.raw(name)
+    return table.numbers(name) if mapping.time_unit != "date-time" and values.dtype.kind == "O" else values
+
+
+def _seconds(table: Table, mapping: Mapping, name: str) -> tuple[Array, tuple[str, ...]]:
+    """Column of times in seconds from where those of the recording begin, and what is to be said of that."""
+    dates = mapping.time_unit == "date-time"
+    factor = 1.0 if dates else units.unit_factor(mapping.time_unit, units.TIME_UNITS, mapping.name)
+    values, of = _times(table, mapping, name), _times(table, mapping, mapping.time)
+    return times.times_in_seconds(values, factor, f"column {name} of {table.source}", of)
 
 
 def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool_]:
@@ -114,11 +117,22 @@ def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool
     return told if others.any() else every
 
 
-def _signal(table: Table, where: str, column: Column, grid: times.EvenGrid, slowest: float) -> Array:
+def _signal(table: Table, mapping: Mapping, quantity: str, grid: times.EvenGrid) -> Array:
+    column, where = mapping.quantities[quantity], f"{mapping.name} [{quantity}]"
     if column.constant is not None:
         return np.full(len(grid.t), column.constant)
-    values = _as_long(table, column.column, table.numbers(column.column), grid, where)
-    return column.sign * column.factor * (grid.even(values, slowest) - column.zero) + column.offset
+    values, slowest = table.numbers(column.column), _slowest(quantity)
+    if column.time:
+        at, _ = _seconds(table, mapping, column.time)
+        if len(at) != len(values):
+            raise InputError(
+                f"{where}: wanted column {column.column} of {table.source} as long as its times {column.time} "
+                f"({len(at)} rows), found {len(values)} rows; name the times of the same table"
+            )
+        read = grid.drawn(at, values, slowest)
+    else:
+        read = grid.even(_as_long(table, column.column, values, grid, where), slowest)
+    return column.sign * column.factor * (read - column.zero) + column.offset
 
 
 def _slowest(quantity: str) -> float:
@@ -130,7 +144,7 @@ def _as_long(table: Table, name: str, values: Any, grid: times.EvenGrid, where: 
     if len(values) != grid.length:
         raise InputError(
             f"{where}: wanted column {name} of {table.source} as long as the times ({grid.length} rows), "
-            f"found {len(values)} rows; it belongs to another table of the file"
+            f"found {len(values)} rows; it belongs to another table of the file, which wants its own times as time"
         )
     return values
 

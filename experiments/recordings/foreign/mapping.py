@@ -31,7 +31,7 @@ QUANTITY_UNITS: dict[str, dict[str, float]] = {
     "a_z": units.ACCELERATION_UNITS,
 }
 REQUIRED_QUANTITIES = ("phi_dot", "v")
-COLUMN_KEYS = ("column", "unit", "sign", "zero", "scale", "offset", "constant")
+COLUMN_KEYS = ("column", "time", "unit", "sign", "zero", "scale", "offset", "constant")
 OTHER_KEYS = {
     "time": ("column", "unit", "rate"),
     "law": ("steer_into_lean", "v0"),
@@ -49,6 +49,7 @@ class Column:
     """Column of a quantity; in SI: sign * factor * (reading - zero) + offset, or a constant."""
 
     column: str = ""
+    time: str = ""  # column of its own times, in the unit of those of the recording; "" for theirs
     factor: float = 1.0
     sign: float = 1.0
     zero: float = 0.0  # reading that means zero, in the column's own unit
@@ -78,7 +79,7 @@ class Mapping:
     def columns(self) -> frozenset[str]:
         """Columns that it names, of the recording."""
         kicks = ("clock",) if "beside" in self.kicks else ("column", "clock")
-        named = [self.time, *(one.column for one in self.quantities.values())]
+        named = [self.time, *(name for one in self.quantities.values() for name in (one.column, one.time))]
         named += [self.free.get("column", ""), self.rows.get("column", ""), *(self.kicks.get(key, "") for key in kicks)]
         return frozenset(filter(None, named))
 
@@ -145,6 +146,9 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
             raise InputError(
                 f"{name} [time]: wanted a text for {key}, found {shortened(time[key])}; write it in quotes"
             )
+    own = [key for key, column in quantities.items() if column.time]
+    if own and "column" not in time:
+        raise InputError(f"{name} [{own[0]}]: wanted [time] with a column where a quantity has its own, found none")
     rate = _number(time, "rate", f"{name} [time]")
     if rate is not None and rate <= 0:
         raise InputError(f"{name} [time]: wanted a rate above 0 Hz, found {rate:g}; correct it")
@@ -168,8 +172,9 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
 def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:
     """One quantity's table. Raises InputError that begins with ``where``."""
     known = QUANTITY_UNITS[quantity]
-    if not isinstance(given.get("column", ""), str):
-        raise InputError(f"{where}: wanted a text for column, found {shortened(given['column'])}; write it in quotes")
+    for key in ("column", "time"):
+        if not isinstance(given.get(key, ""), str):
+            raise InputError(f"{where}: wanted a text for {key}, found {shortened(given[key])}; write it in quotes")
     unit = given.get("unit")
     if not isinstance(unit, str) and "scale" not in given:
         raise InputError(f"{where}: wanted a unit ({', '.join(known)}, V or counts), found {shortened(unit)}; add it")
@@ -189,6 +194,7 @@ def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Colum
         )
     return Column(
         column=str(given.get("column", "")),
+        time=str(given.get("time", "")),
         factor=factor,
         sign=1.0 if sign is None else sign,
         zero=_number(given, "zero", where) or 0.0,

@@ -50,6 +50,24 @@ class EvenGrid:
         filled[rows] = fill_between(at, values[rows], slowest)
         return filled if self.rows is None else np.interp(self.t, self.at, filled[self.rows])
 
+    def drawn(self, at: Array, values: Array, slowest: float) -> Array:
+        """Bring a sensor with times of its own onto the grid, by straight lines; nan where it missed a reading.
+
+        Parameters
+        ----------
+        at, values : (m,)
+            Its times [s] and readings.
+        slowest : float
+            Longest usual time [s] from reading to reading.
+        """
+        good = _increasing(at) & np.isfinite(values)
+        at, values = at[good], values[good]
+        if len(at) < 2 or np.median(np.diff(at)) > slowest:
+            return np.full(len(self.t), np.nan)
+        after = np.clip(np.searchsorted(at, self.t), 1, len(at) - 1)
+        missed = np.diff(at)[after - 1] > own_step_limit(at)
+        return np.where(missed, np.nan, np.interp(self.t, at, values, left=np.nan, right=np.nan))
+
     def nearest(self, values: np.ndarray, told: NDArray[np.bool_] | None = None) -> np.ndarray:
         """Put a column of codes or flags onto the grid: the value of the nearest row that tells one, else zero.
 
@@ -84,26 +102,43 @@ def grid_at_rate(n: int, rate: float) -> EvenGrid:
     return EvenGrid(t, None, t, np.zeros(n, bool), n)
 
 
-def times_in_seconds(values: np.ndarray, factor: float, where: str) -> tuple[Array, tuple[str, ...]]:
+def times_in_seconds(
+    values: np.ndarray, factor: float, where: str, of: np.ndarray | None = None
+) -> tuple[Array, tuple[str, ...]]:
     """Times (n,) [s] from numbers or date-times, and what is to be said of their origin.
+
+    Parameters
+    ----------
+    values : (n,)
+        Numbers, date-times, or date-times as texts.
+    factor : float
+        Unit of numbers [s].
+    where : str
+        Begins the sentence of an error.
+    of : (m,), optional
+        Times of the recording, whose origin they have; their own by default.
 
     Raises
     ------
     InputError
-        A text is no date-time.
+        A text is no date-time, or only one of the two is of date-times.
     """
-    if values.dtype.kind == "M":
-        stamps = values.astype("datetime64[ns]")
-    elif values.dtype.kind in "OU":
-        stamps = _stamps(values, where)
-    else:
-        t = values.astype(np.float64) * factor
-        first = t[np.isfinite(t)][0] if np.isfinite(t).any() else 0.0
-        if abs(first) < DATES_FROM:
-            return t, ()
-        return t - first, (f"{where} counts {first:.3f} s at its first row: here that row is at 0 s",)
-    t = (stamps - stamps[0]) / np.timedelta64(1, "ns") * 1e-9
-    return t, (f"{where} begins at {np.datetime_as_string(stamps[0], unit='ms')}: here that is 0 s",)
+    of = values if of is None else of
+    if (values.dtype.kind in "MOU") != (of.dtype.kind in "MOU"):
+        raise InputError(f"{where}: wanted times as the recording has them, all numbers or all date-times, found both")
+    if values.dtype.kind in "MOU":
+        first = _as_stamps(of[:1], where)[0]
+        t = (_as_stamps(values, where) - first) / np.timedelta64(1, "ns") * 1e-9
+        return t, (f"{where} begins at {np.datetime_as_string(first, unit='ms')}: here that is 0 s",)
+    t, known = values.astype(np.float64) * factor, of[np.isfinite(of)]
+    zero = float(known[0]) * factor if len(known) else 0.0
+    if abs(zero) < DATES_FROM:
+        return t, ()
+    return t - zero, (f"{where} counts {zero:.3f} s at its first row: here that row is at 0 s",)
+
+
+def _as_stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:
+    return values.astype("datetime64[ns]") if values.dtype.kind == "M" else _stamps(values, where)
 
 
 def _stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:

@@ -7,6 +7,7 @@ from experiments.analysis.analyze import analyze_responses
 from experiments.recordings import foreign
 from experiments.recordings.foreign.merged import join_rows
 from experiments.recordings.foreign.table import Table
+from experiments.recordings.foreign.times import times_in_seconds
 from models.errors import InputError
 from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
 from tests.experiments.recordings.test_foreign_mapping import EXAMPLE
@@ -89,3 +90,75 @@ def test_rows_of_one_time_with_two_values_are_left_as_they_are(tmp_path):
     joined = join_rows(table, "t", ["t", "y"])
     assert np.array_equal(joined.raw("t"), joined.raw("y"))
     assert np.array_equal(joined.raw("t"), np.arange(40.0))
+
+
+OWN = EXAMPLE.replace('column = "belt"', 'column = "wheel/belt"\ntime = "wheel/stamp"')
+OWN = OWN.replace('column = "motor"', 'column = "drive/motor"\ntime = "drive/stamp"')
+
+
+def of_groups(path, origin=0.0, seed=1, missed=()):
+    """HDF5 of three groups with times of their own: everything at 100 Hz, the belt at 12.5 Hz, the motor at 40 Hz."""
+    import h5py
+
+    theirs = in_their_units(signals(seed=seed))
+    t = theirs.pop("time")
+    with h5py.File(path, "w") as file:
+        for name, step, late, columns in (("wheel", 80.0, 3.1, ["belt"]), ("drive", 25.0, -4.0, ["motor"])):
+            at = np.delete(np.arange(t[0] + late, t[-1] + step, step), missed if name == "wheel" else [])
+            file[f"{name}/stamp"] = origin + at
+            for column in columns:
+                file[f"{name}/{column}"] = np.interp(at, t, theirs.pop(column))
+        file["imu/time"] = origin + t
+        for column, values in theirs.items():
+            file[f"imu/{column}"] = values
+    return path
+
+
+def read_own(path, text=OWN):
+    described = path.with_name("mapping.toml")
+    described.write_text(text)
+    return foreign.read_foreign(path, described)
+
+
+@pytest.mark.parametrize("origin", [0.0, 1.79e12])  # ms; since 1970
+def test_a_table_with_times_of_its_own_comes_onto_those_of_the_recording(tmp_path, origin):
+    truth = signals(seed=7)
+    response = read_own(of_groups(tmp_path / "log.h5", origin, seed=7))
+    np.testing.assert_allclose(response.t, truth["t"], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(response.phi_dot, truth["phi_dot"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(response.v[10:], truth["v"][10:], rtol=0, atol=5e-3)
+    lag = np.correlate(response.T_delta[20:-20], truth["T_delta"][18:-18], "valid")
+    assert lag.argmax() == 2  # the drive's stamps begin 4 ms early, and are read so
+    assert [marker.t for marker in response.markers] == pytest.approx(KICKS)
+    fits = [one.fit for one in analyze_responses([response]).comparisons]
+    assert len(fits) == len(KICKS)
+    assert abs(np.mean([fit.eigenvalue for fit in fits]) - weave()) < 0.1
+
+
+def test_a_reading_that_such_a_table_missed_is_not_free(tmp_path):
+    response = read_own(of_groups(tmp_path / "log.h5", missed=[100]))
+    (told,) = (remark for remark in response.remarks if "8.003" in remark or "7.9" in remark)
+    assert told.startswith("wheel/belt: ")
+    assert told.endswith("not free")
+    assert not response.free[(response.t > 7.93) & (response.t < 8.08)].any()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('time = "wheel/stamp"', 'time = "drive/stamp"'), r"wanted column wheel/belt of log\.h5 as long as its times"),
+        (('time = "wheel/stamp"', "time = 3"), "wanted a text for time, found 3"),
+        (('time = "wheel/stamp"', 'time = "wheel/stamps"'), "wanted a column 'wheel/stamps'"),
+        (('time = "wheel/stamp"', ""), "it belongs to another table of the file, which wants its own times as time"),
+        (('[time]\ncolumn = "time"', "[time]\nrate = 100"), r"\[v\]: wanted \[time\] with a column"),
+    ],
+)
+def test_times_of_its_own_that_cannot_be_get_one_sentence(tmp_path, change, words):
+    assert change[0] in OWN
+    with pytest.raises(InputError, match=words):
+        read_own(of_groups(tmp_path / "log.h5"), OWN.replace(*change))
+
+
+def test_times_of_two_kinds_are_refused():
+    with pytest.raises(InputError, match="all numbers or all date-times, found both"):
+        times_in_seconds(np.arange(3.0), 1.0, "column x", np.array(["2026-11-20T12:00:00"], object))
