@@ -52,7 +52,7 @@ def recorded(table: Table) -> Recorded:
 
 def zero_crossings(t: Array, volts: Array) -> Array:
     """Times [s] at which the wheel's signal passes zero between half waves that reach PULSE."""
-    strong = np.flatnonzero(np.abs(volts) >= LEAST_PULSE_V)
+    strong = np.flatnonzero(np.isfinite(volts) & (np.abs(volts) >= LEAST_PULSE_V))
     flips = np.flatnonzero(np.diff(np.sign(volts[strong])))
     a, b = strong[flips], strong[flips + 1]
     return t[a] + (t[b] - t[a]) * volts[a] / (volts[a] - volts[b])

@@ -48,6 +48,10 @@ def test_the_wheel_gives_its_true_speed_and_forgives_a_missed_pulse():
     inside = (t > 0.5) & (t < 5.5)
     assert np.abs(speed - (v - deceleration * t))[inside].max() < 0.03  # 0.12 s of pulses lost
     assert coasting[inside].all()
+    volts[[800, 803]] = np.inf, -np.inf  # a damaged file: two readings like a lost pulse
+    again, _ = kooijman.wheel_speed(t, volts)
+    assert np.abs(again - speed).max() < 0.01
+    volts[[800, 803]] = 0.0
     _, coasting = kooijman.wheel_speed(t, volts[::-1])  # speeding up
     assert not coasting[inside].any()
     assert not kooijman.wheel_speed(t, 0.005 * np.sin(7 * t))[1].any()  # at rest
