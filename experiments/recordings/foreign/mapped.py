@@ -144,7 +144,8 @@ def _as_long(table: Table, name: str, values: Any, grid: times.EvenGrid, where: 
     if len(values) != grid.length:
         raise InputError(
             f"{where}: wanted column {name} of {table.source} as long as the times ({grid.length} rows), "
-            f"found {len(values)} rows; it belongs to another table of the file, which wants its own times as time"
+            f"found {len(values)} rows; it belongs to another table of the file: a quantity may have its own times "
+            "(time), a flag may not"
         )
     return values
 

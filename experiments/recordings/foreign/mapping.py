@@ -187,6 +187,8 @@ def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Colum
     constant = _number(given, "constant", where)
     if (constant is None) == ("column" not in given):
         raise InputError(f"{where}: wanted a column or a constant, found {'both' if 'column' in given else 'neither'}")
+    if constant is not None and "time" in given:
+        raise InputError(f"{where}: wanted a column where there are times, found a constant; leave one of them out")
     sign = _number(given, "sign", where)
     if sign not in (None, 1.0, -1.0):
         raise InputError(

@@ -45,6 +45,8 @@ class EvenGrid:
         slowest : float
             Longest time [s] from value to value of a sensor that tells one in some rows only; see `fill_between`.
         """
+        if self.rows is None and not slowest:
+            return values
         rows, at = self._timed_rows()
         filled = np.full(len(values), np.nan)
         filled[rows] = fill_between(at, values[rows], slowest)

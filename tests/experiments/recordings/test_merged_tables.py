@@ -149,7 +149,8 @@ def test_a_reading_that_such_a_table_missed_is_not_free(tmp_path):
         (('time = "wheel/stamp"', 'time = "drive/stamp"'), r"wanted column wheel/belt of log\.h5 as long as its times"),
         (('time = "wheel/stamp"', "time = 3"), "wanted a text for time, found 3"),
         (('time = "wheel/stamp"', 'time = "wheel/stamps"'), "wanted a column 'wheel/stamps'"),
-        (('time = "wheel/stamp"', ""), "it belongs to another table of the file, which wants its own times as time"),
+        (('time = "wheel/stamp"', ""), r"a quantity may have its own times \(time\)"),
+        (('column = "wheel/belt"', "constant = 14.4"), r"\[v\]: wanted a column where there are times, found a const"),
         (('[time]\ncolumn = "time"', "[time]\nrate = 100"), r"\[v\]: wanted \[time\] with a column"),
     ],
 )
