@@ -14,7 +14,7 @@ from experiments.recordings.checked import BESIDE_SIGNALS, Recorded
 from experiments.recordings.foreign import times, units
 from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.mapping import Mapping
-from experiments.recordings.foreign.merged import fill_between, join_rows
+from experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
 from experiments.theory.theory import lean_feedback, open_loop
 from models.array_types import Array
@@ -101,8 +101,8 @@ def _seconds(table: Table, mapping: Mapping, name: str) -> tuple[Array, tuple[st
     """Column of times in seconds from where those of the recording begin, and what is to be said of that."""
     dates = mapping.time_unit == "date-time"
     factor = 1.0 if dates else units.unit_factor(mapping.time_unit, units.TIME_UNITS, mapping.name)
-    values, of = _times(table, mapping, name), _times(table, mapping, mapping.time)
-    return times.times_in_seconds(values, factor, f"column {name} of {table.source}", of)
+    of = None if name == mapping.time else _times(table, mapping, mapping.time)
+    return times.times_in_seconds(_times(table, mapping, name), factor, f"column {name} of {table.source}", of)
 
 
 def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool_]:
@@ -111,9 +111,10 @@ def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool
     every = np.ones(len(t), bool)
     if not name or len(table.raw(name)) != len(t):
         return every
-    values = table.numbers(name)
-    told = np.isfinite(values)
-    others = ~told & np.isfinite(fill_between(t, values, times.LONGEST_STEP))
+    told = table.told(name)
+    if told.all():
+        return every
+    others = ~told & np.isfinite(fill_between(t, table.numbers(name), times.LONGEST_STEP))
     return told if others.any() else every
 
 
@@ -129,7 +130,7 @@ def _signal(table: Table, mapping: Mapping, quantity: str, grid: times.EvenGrid)
                 f"{where}: wanted column {column.column} of {table.source} as long as its times {column.time} "
                 f"({len(at)} rows), found {len(values)} rows; name the times of the same table"
             )
-        read = grid.drawn(at, values, slowest)
+        read = draw_lines(grid.t, at, values, slowest)
     else:
         read = grid.even(_as_long(table, column.column, values, grid, where), slowest)
     return column.sign * column.factor * (read - column.zero) + column.offset

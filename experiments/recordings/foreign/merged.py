@@ -4,43 +4,61 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.recordings.foreign.table import Table
 from models.array_types import Array
 
-_WITHIN = 1.5  # of the usual time from value to value of a sensor: beyond it one was missed
+MISSED_BEYOND = 1.5  # of the usual time from reading to reading of a sensor: one was missed there
 
 
-def fill_between(at: Array, values: Array, slowest: float) -> Array:
-    """Draw straight lines between the values of a sensor that tells one in some rows only.
-
-    Where values are missing for longer than from one to the next as a rule, they stay missing.
+def draw_lines(t: Array, at: Array, values: Array, slowest: float) -> Array:
+    """Draw straight lines between the readings of a sensor; nan where it missed one, and outside of them.
 
     Parameters
     ----------
-    at, values : (n,)
-        Times [s] of the rows, and what the sensor told in them, nan for nothing.
+    t : (n,)
+        Times [s] at which the lines are wanted.
+    at, values : (m,)
+        Its times [s] and readings, nan for nothing.
     slowest : float
-        Longest usual time [s] from value to value that is bridged.
+        Longest usual time [s] from reading to reading that lines are drawn over.
     """
-    known = np.isfinite(values) & np.isfinite(at)
-    told, silent = np.flatnonzero(known), np.flatnonzero(~known)
-    if len(told) < 2 or not len(silent):
+    good = increasing_rows(at) & np.isfinite(values)
+    at, values = at[good], values[good]
+    if len(at) < 2 or (usual := usual_step(at)) > slowest:
+        return np.full(len(t), np.nan)
+    after = np.clip(np.searchsorted(at, t), 1, len(at) - 1)
+    missed = np.diff(at)[after - 1] > MISSED_BEYOND * usual
+    return np.where(missed, np.nan, np.interp(t, at, values, left=np.nan, right=np.nan))
+
+
+def fill_between(at: Array, values: Array, slowest: float) -> Array:
+    """Fill the rows in which a sensor told nothing, where it missed no reading; others stay missing.
+
+    Parameters
+    ----------
+    at, values, slowest
+        As of `draw_lines`, of all rows (n,).
+    """
+    silent = ~np.isfinite(values)
+    if not silent.any():
         return values
-    steps = np.diff(at[told])
-    if np.median(steps) > slowest:
-        return values
-    after = np.searchsorted(told, silent)
-    silent, after = (rows[(after > 0) & (after < len(told))] for rows in (silent, after))
-    silent = silent[steps[after - 1] <= own_step_limit(at[told])]
     filled = values.copy()
-    filled[silent] = np.interp(at[silent], at[told], values[told])
+    filled[silent] = draw_lines(at[silent], at, values, slowest)
     return filled
 
 
-def own_step_limit(at: Array) -> float:
-    """Longest time [s] from value to value, told at the times ``at`` (n,), in which none was missed."""
-    return _WITHIN * float(np.median(np.diff(at)))
+def increasing_rows(t: Array) -> NDArray[np.bool_]:
+    """Rows (n,) whose time is known and later than all before."""
+    known = np.isfinite(t)
+    ahead = np.maximum.accumulate(np.where(known, t, -np.inf))
+    return known & (t > np.concatenate([[-np.inf], ahead[:-1]]))
+
+
+def usual_step(at: Array) -> float:
+    """Time from reading to reading [s], as a rule, of those at the times ``at`` (n,)."""
+    return float(np.median(np.diff(at)))
 
 
 def join_rows(table: Table, time: str, wanted: Collection[str]) -> Table:

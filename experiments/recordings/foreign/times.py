@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.foreign.merged import fill_between, own_step_limit
+from experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS
 from models.array_types import Array
 from models.errors import InputError
@@ -52,24 +52,6 @@ class EvenGrid:
         filled[rows] = fill_between(at, values[rows], slowest)
         return filled if self.rows is None else np.interp(self.t, self.at, filled[self.rows])
 
-    def drawn(self, at: Array, values: Array, slowest: float) -> Array:
-        """Bring a sensor with times of its own onto the grid, by straight lines; nan where it missed a reading.
-
-        Parameters
-        ----------
-        at, values : (m,)
-            Its times [s] and readings.
-        slowest : float
-            Longest usual time [s] from reading to reading.
-        """
-        good = _increasing(at) & np.isfinite(values)
-        at, values = at[good], values[good]
-        if len(at) < 2 or np.median(np.diff(at)) > slowest:
-            return np.full(len(self.t), np.nan)
-        after = np.clip(np.searchsorted(at, self.t), 1, len(at) - 1)
-        missed = np.diff(at)[after - 1] > own_step_limit(at)
-        return np.where(missed, np.nan, np.interp(self.t, at, values, left=np.nan, right=np.nan))
-
     def nearest(self, values: np.ndarray, told: NDArray[np.bool_] | None = None) -> np.ndarray:
         """Put a column of codes or flags onto the grid: the value of the nearest row that tells one, else zero.
 
@@ -89,7 +71,7 @@ class EvenGrid:
         near = right - (self.t - at[right - 1] < at[right] - self.t)
         out = values[rows][near]
         if not tells.all():
-            out[np.abs(at[near] - self.t) > own_step_limit(at)] = 0
+            out[np.abs(at[near] - self.t) > MISSED_BEYOND * usual_step(at)] = 0
         return out
 
     def _timed_rows(self) -> tuple[NDArray[np.intp], Array]:
@@ -190,7 +172,7 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
         even = _straight(t)
         if even is not None:
             return EvenGrid(even, None, even, np.zeros(len(t), bool), len(t))
-    good = _increasing(t)
+    good = increasing_rows(t)
     rows = np.flatnonzero(good)
     lost = len(t) - len(rows)
     if len(rows) < MIN_RECORDING_ROWS or lost > MOST_BACKWARDS * len(t):
@@ -204,7 +186,7 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
             f"{where}: {lost} rows without a time or with one that does not increase, first {beside}, left out"
         )
     at = t[rows]
-    usual = float(np.median(np.diff(at)))
+    usual = usual_step(at)
     step = 1.0 / rate if rate else usual
     if abs(step - usual) > RATE_TOLERANCE * step:
         raise InputError(
@@ -244,17 +226,10 @@ def grid_of_sensor(t: Array, told: NDArray[np.bool_], where: str, rate: float | 
     where, rate
         As of `grid_of_times`, which says what is raised.
     """
-    timed, own = np.flatnonzero(_increasing(t)), np.flatnonzero(told)
+    timed, own = np.flatnonzero(increasing_rows(t)), np.flatnonzero(told)
     grid = grid_of_times(t[own], where, rate)
     rows = own if grid.rows is None else own[grid.rows]
     return replace(grid, rows=rows, length=len(t), timed=(timed, t[timed]))
-
-
-def _increasing(t: Array) -> NDArray[np.bool_]:
-    """Rows (n,) whose time is known and later than all before."""
-    known = np.isfinite(t)
-    ahead = np.maximum.accumulate(np.where(known, t, -np.inf))
-    return known & (t > np.concatenate([[-np.inf], ahead[:-1]]))
 
 
 def _missing(at: Array, step: float) -> NDArray[np.intp]:
