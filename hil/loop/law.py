@@ -116,9 +116,11 @@ def _entry_by_number(settings, n, state, m, signals, reference, out):
 
 
 def _guarded_entry(settings, n, state, m, signals, reference, out):
-    wish = carray(out, 1)[0]
+    # only the call is tried: numba goes round whatever stands in a try, which doubles the time it takes to compile
+    known, memory = carray(settings, n), carray(state, m)
+    told, wanted, wish = carray(signals, 1)[0], carray(reference, 1)[0], carray(out, 1)[0]
     try:
-        _step(carray(settings, n), carray(state, m), carray(signals, 1)[0], carray(reference, 1)[0], wish)  # type: ignore[name-defined]  # noqa: F821
+        _step(known, memory, told, wanted, wish)  # type: ignore[name-defined]  # noqa: F821
     except Exception:
         wish.T_req = _NAN  # type: ignore[name-defined]  # noqa: F821
     return 0
