@@ -125,38 +125,18 @@ def recorded_part(
     first, last : int
         Points of the grid, the last excluded; None as far as the rows reach.
     """
-    header, rate = run.header, run.header.rig.rate
-    t_device = ticks["t"]
-    _require_dense(run, ticks, rate)
-    if last is None:
-        last = round((t_device[-1] - course.origin) * rate) + 1
-    if last - first < 2:
-        raise InputError(
-            f"the run {run.folder.name} holds {len(ticks)} usable samples over {t_device[-1] - t_device[0]:.3g} s, "
-            f"less than a period at {rate:g} Hz: nothing can be analysed; times or rate are damaged"
-        )
-    t = course.origin + np.arange(first, last) / rate
+    header, t_device = run.header, ticks["t"]
+    t = _grid_times(run, ticks, course, first, last)
     regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_SAMPLE_TIME
 
     def even(name: str) -> Array:
         return np.array(ticks[name], float) if regular else np.interp(t, t_device, ticks[name])
 
-    nearest = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
-    gap = t_device[nearest] - t_device[nearest - 1] > BRIDGED_PERIODS / rate
     running = even("state") == State.RUNNING
-    begun = np.flatnonzero(running)
-    free = running & ~gap
-    if course.free_from is None and len(begun):
-        course = replace(course, free_from=float(t[begun[0]] + _HELD))
-    if course.free_from is not None:
-        free &= t >= course.free_from
-    if course.alone:
-        free &= np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99
-    else:
-        if course.lane_held_back:
-            free &= np.interp(t, t_device, held_back_rows(ticks, header.rig)) > 0.99
-        free &= np.interp(t, t_device, _torque_since(run.header, ticks, course.began) != 0.0) == 0.0
-    played = kicks_by_drive(run.header, t, course.began)
+    if course.free_from is None and running.any():
+        course = replace(course, free_from=float(t[int(np.argmax(running))] + _HELD))
+    free = running & _free_points(header, ticks, course, t)
+    played = kicks_by_drive(header, t, course.began)
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
         source=run.folder.name,
@@ -181,15 +161,46 @@ def recorded_part(
         ),
         bicycle=header.bicycle,
         label=header.label or run.folder.name,
-        remarks=tuple(
-            f"t: no samples from {t_device[i]:.3f} to {t_device[i + 1]:.3f} s, not free"
-            for i in np.flatnonzero(np.diff(t_device) > BRIDGED_PERIODS / rate)[:RUN_GAPS_TOLD]
-        ),
+        remarks=_gap_remarks(t_device, header.rig.rate),
     )
     columns = {"phi_dot": "phi_dot_meas", "v": "v_meas", "phi": "phi_est", "delta": "delta_meas"}
     columns |= {"psi_dot": "psi_dot_meas", "T_delta": "T_cmd", "a_z": "a_z_meas"}
     beside = {"a_z": even("a_z_meas")} if "a_z_meas" in (ticks.dtype.names or ()) else {}
     return Recorded(response, columns, beside), course
+
+
+def _grid_times(run: Run, ticks: np.ndarray, course: RunCourse, first: int, last: int | None) -> Array:
+    """Times of the points of a run's even grid [s, device's clock], as of `recorded_part`."""
+    rate, t = run.header.rig.rate, ticks["t"]
+    _require_dense(run, ticks, rate)
+    if last is None:
+        last = round((t[-1] - course.origin) * rate) + 1
+    if last - first < 2:
+        raise InputError(
+            f"the run {run.folder.name} holds {len(ticks)} usable samples over {t[-1] - t[0]:.3g} s, "
+            f"less than a period at {rate:g} Hz: nothing can be analysed; times or rate are damaged"
+        )
+    return np.asarray(course.origin + np.arange(first, last) / rate)
+
+
+def _free_points(header: RunHeader, ticks: np.ndarray, course: RunCourse, t: Array) -> np.ndarray:
+    """Points (n,) of the grid in no long gap, since nobody held the bicycle, at which nothing was played."""
+    rate, t_device = header.rig.rate, ticks["t"]
+    after = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
+    free = t_device[after] - t_device[after - 1] <= BRIDGED_PERIODS / rate
+    if course.free_from is not None:
+        free &= t >= course.free_from
+    if course.alone:
+        return np.asarray(free & (np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99))
+    if course.lane_held_back:
+        free &= np.interp(t, t_device, held_back_rows(ticks, header.rig)) > 0.99
+    return np.asarray(free & (np.interp(t, t_device, _torque_since(header, ticks, course.began) != 0.0) == 0.0))
+
+
+def _gap_remarks(t: Array, rate: float) -> tuple[str, ...]:
+    """Say between which samples of the device's clock [s] the first long gaps are."""
+    gaps = np.flatnonzero(np.diff(t) > BRIDGED_PERIODS / rate)[:RUN_GAPS_TOLD]
+    return tuple(f"t: no samples from {t[i]:.3f} to {t[i + 1]:.3f} s, not free" for i in gaps)
 
 
 def _require_dense(run: Run, ticks: np.ndarray, rate: float) -> None:
