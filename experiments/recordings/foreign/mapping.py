@@ -5,6 +5,7 @@ docs/foreign-logs.md shows one. Every table of it is read and checked here; `map
 
 import tomllib
 from collections.abc import Mapping as AnyMapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -120,6 +121,30 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
         The bicycle is taken however unusual.
     """
     require_format(document, "mapping", name)
+    _require_known(document, name)
+    kind = document.get("kind", "")
+    quantities = {key: read_column(f"{name} [{key}]", key, document[key]) for key in QUANTITY_UNITS if key in document}
+    missing = [key for key in REQUIRED_QUANTITIES if key not in quantities and not kind]
+    if missing:
+        raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
+    time = document.get("time", {})
+    rate = _require_time(time, name, bool(kind), [key for key, column in quantities.items() if column.time])
+    return Mapping(
+        name=name,
+        quantities=quantities,
+        time=time.get("column", ""),
+        time_unit=time.get("unit", "s"),
+        rate=rate,
+        bicycle=_bicycle(document.get("bicycle"), folder, name, trust),
+        law=_law(document.get("law", "uncontrolled"), name),
+        **{key: _checked(document.get(key, {}), f"{name} [{key}]") for key in ("kicks", "free", "rows", "text")},
+        label=str(document.get("label", "")),
+        kind=str(kind),
+    )
+
+
+def _require_known(document: AnyMapping[str, Any], name: str) -> None:
+    """Refuse a table or a key that no mapping has."""
     known = [*QUANTITY_UNITS, *OTHER_KEYS, *PLAIN_KEYS]
     for key, value in document.items():
         if key not in known:
@@ -133,12 +158,21 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
             raise InputError(
                 f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {shortened(value)}"
             )
-    kind = document.get("kind", "")
-    quantities = {key: read_column(f"{name} [{key}]", key, document[key]) for key in QUANTITY_UNITS if key in document}
-    missing = [key for key in REQUIRED_QUANTITIES if key not in quantities and not kind]
-    if missing:
-        raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
-    time = document.get("time", {})
+
+
+def _require_time(time: AnyMapping[str, Any], name: str, kind: bool, own: Sequence[str]) -> float | None:
+    """Refuse a table [time] that does not say when the rows were; returns the stated rate [Hz], if there is one.
+
+    Parameters
+    ----------
+    time : mapping
+    name : str
+        Begins every refusal.
+    kind : bool
+        The recording's kind says its times.
+    own : sequence of str
+        Quantities with times of their own.
+    """
     if not kind and not ("column" in time or "rate" in time):
         raise InputError(f"{name}: wanted [time] with a column (and its unit) or a rate in Hz, found neither; add one")
     for key in ("column", "unit"):
@@ -146,27 +180,14 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
             raise InputError(
                 f"{name} [time]: wanted a text for {key}, found {shortened(time[key])}; write it in quotes"
             )
-    own = [key for key, column in quantities.items() if column.time]
     if own and "column" not in time:
         raise InputError(f"{name} [{own[0]}]: wanted [time] with a column where a quantity has its own, found none")
     rate = _number(time, "rate", f"{name} [time]")
     if rate is not None and rate <= 0:
         raise InputError(f"{name} [time]: wanted a rate above 0 Hz, found {rate:g}; correct it")
-    time_unit = time.get("unit", "s")
-    if time_unit != "date-time":
-        units.unit_factor(time_unit, units.TIME_UNITS, f"{name} [time]")
-    return Mapping(
-        name=name,
-        quantities=quantities,
-        time=time.get("column", ""),
-        time_unit=time_unit,
-        rate=rate,
-        bicycle=_bicycle(document.get("bicycle"), folder, name, trust),
-        law=_law(document.get("law", "uncontrolled"), name),
-        **{key: _checked(document.get(key, {}), f"{name} [{key}]") for key in ("kicks", "free", "rows", "text")},
-        label=str(document.get("label", "")),
-        kind=str(kind),
-    )
+    if time.get("unit", "s") != "date-time":
+        units.unit_factor(time.get("unit", "s"), units.TIME_UNITS, f"{name} [time]")
+    return rate
 
 
 def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:

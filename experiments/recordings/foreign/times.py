@@ -166,41 +166,15 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
     InputError
         Too many rows have to go, or the step between them is no sensible one; ``where`` begins the sentence.
     """
-    remarks: list[str] = []
-    known = np.isfinite(t)
-    if rate is None and known.all() and len(t) >= MIN_RECORDING_ROWS and np.all(np.diff(t) >= 0.0):
+    if rate is None and np.isfinite(t).all() and len(t) >= MIN_RECORDING_ROWS and np.all(np.diff(t) >= 0.0):
         even = _straight(t)
         if even is not None:
             return EvenGrid(even, None, even, np.zeros(len(t), bool), len(t))
     good = increasing_rows(t)
+    remarks = _left_out(t, good, where)
     rows = np.flatnonzero(good)
-    lost = len(t) - len(rows)
-    if len(rows) < MIN_RECORDING_ROWS or lost > MOST_BACKWARDS * len(t):
-        raise InputError(
-            f"{where}: wanted times that increase, found {lost} of {len(t)} that do not; is it the right one?"
-        )
-    if lost:
-        first = int(np.flatnonzero(~good)[0])
-        beside = f"after {t[first - 1]:.3f} s" if first else "at the beginning"
-        remarks.append(
-            f"{where}: {lost} rows without a time or with one that does not increase, first {beside}, left out"
-        )
     at = t[rows]
-    usual = usual_step(at)
-    step = 1.0 / rate if rate else usual
-    if abs(step - usual) > RATE_TOLERANCE * step:
-        raise InputError(
-            f"{where}: wanted steps of {step:g} s, for the mapping says {rate:g} Hz, found {usual:g} s; "
-            "correct one of them"
-        )
-    if not SHORTEST_STEP <= step <= longest_step:
-        factor = "ms" if step > longest_step else "s"
-        raise InputError(
-            f"{where}: wanted steps between {SHORTEST_STEP:g} and {longest_step:g} s, found {step:g} s; "
-            f"is its unit {factor}?"
-        )
-    if rate is None:
-        step = _fine(at, step)
+    step = _grid_step(at, where, rate, longest_step)
     count = round((at[-1] - at[0]) / step) + 1
     if count > MOST_GAPS * len(at):
         raise InputError(
@@ -214,6 +188,38 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
     gap = long[left] & (wanted > at[left]) & (wanted < at[left + 1])
     remarks += _told(at, step, missing, long, where)
     return EvenGrid(wanted, rows, at, gap, len(t), tuple(remarks))
+
+
+def _left_out(t: Array, good: NDArray[np.bool_], where: str) -> list[str]:
+    """Remark about rows whose time does not increase, none where all do; too many are refused."""
+    lost = int(np.count_nonzero(~good))
+    if len(t) - lost < MIN_RECORDING_ROWS or lost > MOST_BACKWARDS * len(t):
+        raise InputError(
+            f"{where}: wanted times that increase, found {lost} of {len(t)} that do not; is it the right one?"
+        )
+    if not lost:
+        return []
+    first = int(np.flatnonzero(~good)[0])
+    beside = f"after {t[first - 1]:.3f} s" if first else "at the beginning"
+    return [f"{where}: {lost} rows without a time or with one that does not increase, first {beside}, left out"]
+
+
+def _grid_step(at: Array, where: str, rate: float | None, longest_step: float) -> float:
+    """Step of the grid [s]: that of the stated rate, else the usual one of the times ``at``, to their last digit."""
+    usual = usual_step(at)
+    step = 1.0 / rate if rate else usual
+    if abs(step - usual) > RATE_TOLERANCE * step:
+        raise InputError(
+            f"{where}: wanted steps of {step:g} s, for the mapping says {rate:g} Hz, found {usual:g} s; "
+            "correct one of them"
+        )
+    if not SHORTEST_STEP <= step <= longest_step:
+        factor = "ms" if step > longest_step else "s"
+        raise InputError(
+            f"{where}: wanted steps between {SHORTEST_STEP:g} and {longest_step:g} s, found {step:g} s; "
+            f"is its unit {factor}?"
+        )
+    return _fine(at, step) if rate is None else step
 
 
 def grid_of_sensor(t: Array, told: NDArray[np.bool_], where: str, rate: float | None = None) -> EvenGrid:
