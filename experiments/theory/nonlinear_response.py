@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from experiments.datatypes import Dynamics
+from experiments.mechanics import Mechanics
 from experiments.theory.free_response import map_change_by_misread, step_maps
 from experiments.theory.machine_steps import (
     LATERAL_FORCE,
@@ -223,23 +224,8 @@ def window_machine(
     maps = step_maps(dynamics, at, step)
     nodes = _nodes(at, len(maps[0]))
     torque = np.zeros(m) if mechanics.torque is None else mechanics.torque
-    rows, forced, more, steer = [], [], [], []
-    for node in map(float, nodes):
-        mass, damping, stiffness = mechanics.matrices(node)
-        own = Variant(mechanics.bicycle).matrices(mechanics.speed_scale * node)
-        inverse = np.linalg.inv(mass)
-        A = np.zeros((4, 4))
-        A[:2, 2:], A[2:, :2], A[2:, 2:] = np.eye(2), -inverse @ stiffness, -inverse @ damping
-        linear = np.zeros((4, m))
-        linear[:2, :4] = A[2:]
-        linear[:2] += np.outer(inverse[:, 1], torque)
-        linear[3, :4] = yaw_rate(Variant(mechanics.bicycle, speed_scale=mechanics.speed_scale), node)
-        if mechanics.instruments is not None:
-            linear[2] = mechanics.instruments(node)[LATERAL_FORCE]
-        rows.append(linear)
-        forced.append(_forced(A, step))
-        more.append(np.array([mass, damping, stiffness]) - own)
-        steer.append(inverse[:, 1])
+    parts = [_at_speed(mechanics, float(node), torque, step) for node in nodes]
+    rows, forced, more, steer = map(np.array, zip(*parts, strict=True))
     reached = mechanics.readings or (lambda node: np.zeros((m, N_INSTRUMENTS)))
     middle = float(0.5 * (v.min() + v.max()))
     scale = mechanics.speed_scale
@@ -251,11 +237,11 @@ def window_machine(
         v_dot=scale * np.gradient(v, dt),
         embed=dynamics.starts(float(v[0])),
         steps=round(dt / step),
-        rows=np.array(rows),
+        rows=rows,
         readings=np.array([reached(float(node)) for node in nodes]),
-        forced=np.array(forced),
-        more=np.array(more),
-        steer=np.array(steer),
+        forced=forced,
+        more=more,
+        steer=steer,
         felt=np.array([linear[2] @ torque for linear in rows]) / max(float(torque @ torque), np.finfo(float).tiny),
         torque=np.ascontiguousarray(torque, float),
         keeps=_kept_torque(maps[0][0], torque),
@@ -264,6 +250,34 @@ def window_machine(
         nonlinearities=nonlinearities,
         rest=_rest(maps[0][0], forced[0][0] @ steer[0], nonlinearities),
     )
+
+
+def _at_speed(mechanics: Mechanics, v: float, torque: Array, step: float) -> tuple[Array, Array, Array, Array]:
+    """Linear parts of a machine at a speed: rates and force, a forced step, M, C and K beyond the bicycle's, the steer.
+
+    Parameters
+    ----------
+    mechanics : Mechanics
+    v : float
+        Speed [m/s].
+    torque : (m,) array
+        Torque of the drive, of the state.
+    step : float
+        s.
+    """
+    bicycle, scale = mechanics.bicycle, mechanics.speed_scale
+    mass, damping, stiffness = mechanics.matrices(v)
+    inverse = np.linalg.inv(mass)
+    A = np.zeros((4, 4))
+    A[:2, 2:], A[2:, :2], A[2:, 2:] = np.eye(2), -inverse @ stiffness, -inverse @ damping
+    linear: Array = np.zeros((4, len(torque)))
+    linear[:2, :4] = A[2:]
+    linear[:2] += np.outer(inverse[:, 1], torque)
+    linear[3, :4] = yaw_rate(Variant(bicycle, speed_scale=scale), v)
+    if mechanics.instruments is not None:
+        linear[2] = mechanics.instruments(v)[LATERAL_FORCE]
+    more = np.array([mass, damping, stiffness]) - Variant(bicycle).matrices(scale * v)
+    return linear, _forced(A, step), more, np.asarray(inverse[:, 1], float)
 
 
 def _kept_torque(F: Array, torque: Array) -> float:

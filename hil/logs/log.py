@@ -247,20 +247,7 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     path = Path(path)
     file = path / RUN_FILE if path.is_dir() else path
     try:
-        size = file.stat().st_size
-        with file.open("rb") as opened:
-            begins = opened.read(len(MAGIC))
-        if not begins or not MAGIC.startswith(begins):
-            found = "an empty file" if not begins else "something else"
-            raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
-        long = stored and size > LONG_LOG_BYTES
-        try:
-            contents, rest = _contents(file, everything, long)
-        except TooMuchMemory:
-            if long or not stored:
-                raise
-            long = True  # a short file of long rows
-            contents, rest = _contents(file, everything, long)
+        contents, rest, long = _known_contents(file, everything, stored)
     except OSError as error:
         raise InputError(
             f"wanted a run folder, found no {RUN_FILE} at {path} ({error.strerror}); give the folder of a run"
@@ -268,7 +255,7 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     content = unseal(contents.metadata.get("header"))
     if content is None:
         raise InputError(
-            f"wanted a run with its header, found {size} bytes without one in {file}: it was cut before "
+            f"wanted a run with its header, found {file.stat().st_size} bytes without one in {file}: it was cut before "
             "its first row or is another program's file; give the folder of another run"
         )
     header = RunHeader.from_json(content)
@@ -313,6 +300,23 @@ def require_columns(dtype: np.dtype, names: Iterable[str], where: object) -> Non
                 f"wanted {'whole numbers' if wanted == 'iu' else 'numbers'} in the column {name} of {where}, found "
                 f"{dtype[name].name}: the log is damaged, or another program made it"
             )
+
+
+def _known_contents(file: Path, everything: bool, stored: bool) -> tuple[McapContents, bytes, bool]:
+    """Contents of a log, the bytes after its last record, and whether its rows stay in the file, as of `read_run`."""
+    size = file.stat().st_size
+    with file.open("rb") as opened:
+        begins = opened.read(len(MAGIC))
+    if not begins or not MAGIC.startswith(begins):
+        found = "an empty file" if not begins else "something else"
+        raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
+    long = stored and size > LONG_LOG_BYTES
+    try:
+        return *_contents(file, everything, long), long
+    except TooMuchMemory:
+        if long or not stored:
+            raise
+        return *_contents(file, everything, True), True  # a short file of long rows
 
 
 def _contents(file: Path, everything: bool, long: bool) -> tuple[McapContents, bytes]:

@@ -19,6 +19,7 @@ from experiments.reports.eigenvalues import (
 )
 from experiments.reports.timeline.path_map import draw_path
 from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, Timeline, decimated
+from experiments.reports.timeline.ridden_path import RiddenPath
 from hil.loop.states import State
 from models.array_types import Array
 
@@ -90,10 +91,9 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
     """
     from matplotlib.figure import Figure
 
-    panels, map_height = _panels(timeline), 0.0
-    if timeline.ridden is not None and title:
-        map_height = MAP_HEIGHT
-        height += map_height
+    panels, ridden = _panels(timeline), timeline.ridden if title else None
+    map_height = MAP_HEIGHT if ridden else 0.0
+    height += map_height
     top = TOP + (TITLE_LINE * (len(_wrapped(title)) + 1.4) if title else 0.0)
     style = {"font.size": 7.5 if title else 7.0, "lines.linewidth": 0.9, "figure.constrained_layout.use": False}
     with figure_style(style):
@@ -120,22 +120,32 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
             _draw(ax, timeline, unit, signals, height > COMPACT_HEIGHT)
         axes[-1].set_xlim(first, max(last, first + timeline.response.dt))
         axes[-1].annotate("t [s]", (1.01, 0.0), (0, -9), "axes fraction", "offset points", va="center")
-        if map_height and timeline.ridden is not None:
-            below, wide = MAP_BOTTOM / height, 1.0 - (LEFT_MARGIN + MAP_RIGHT) / WIDTH
-            tall = (map_height - MAP_BOTTOM - MAP_TOP) / height
-            draw_path(figure.add_axes((LEFT_MARGIN / WIDTH, below, wide, tall)), timeline.ridden)
+        if ridden:
+            _draw_map(figure, ridden)
         if title:
-            x, lines = LEFT_MARGIN / WIDTH, [*_wrapped(title), KEY]
-            for i, line in enumerate(lines):
-                size, colour = (8.5, INK_COLOUR) if i == 0 else (6.8, MUTED_COLOUR)
-                y = 1.0 - (0.05 + TITLE_LINE * i) / height
-                figure.text(x, y, line, va="top", fontsize=size, color=colour)
+            _write_title(figure, title)
     return figure
 
 
 def _wrapped(title: str) -> list[str]:
     """Lines of a title, none longer than the figure is wide."""
     return [line for part in title.splitlines() for line in wrap(part, TITLE_CHARACTERS)]
+
+
+def _write_title(figure: "Figure", title: str) -> None:
+    """Write the title above the panels, and what the marks mean."""
+    height = figure.get_size_inches()[1]
+    for i, line in enumerate([*_wrapped(title), KEY]):
+        size, colour = (8.5, INK_COLOUR) if i == 0 else (6.8, MUTED_COLOUR)
+        y = 1.0 - (0.05 + TITLE_LINE * i) / height
+        figure.text(LEFT_MARGIN / WIDTH, y, line, va="top", fontsize=size, color=colour)
+
+
+def _draw_map(figure: "Figure", ridden: RiddenPath) -> None:
+    """Draw a path seen from above below the panels."""
+    height = figure.get_size_inches()[1]
+    wide, tall = 1.0 - (LEFT_MARGIN + MAP_RIGHT) / WIDTH, (MAP_HEIGHT - MAP_BOTTOM - MAP_TOP) / height
+    draw_path(figure.add_axes((LEFT_MARGIN / WIDTH, MAP_BOTTOM / height, wide, tall)), ridden)
 
 
 def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
