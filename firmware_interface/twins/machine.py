@@ -19,13 +19,11 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
-from firmware_interface.twins.paced_line import PacedLine, carry_until
+from firmware_interface.twins.paced_line import MADE_UP, PacedLine, carry_until
 from firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
 from firmware_interface.twins.pseudo_port import PseudoPort
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
 from firmware_interface.twins.virtual_node import PlantLike, Report
-
-_LATE = 2e-3  # s, after which a step moves the schedule along
 
 
 @dataclass(frozen=True)
@@ -157,12 +155,12 @@ class VirtualMachine:
             self._step(time.monotonic())
 
     def serve(self, stop: Callable[[], bool]) -> None:
-        """Run in real time until ``stop()``; a step that comes late moves the schedule along."""
+        """Run in real time until ``stop()``; a step more than `MADE_UP` late moves the schedule along."""
         lines: Sequence[PacedLine] = [station.line for station in self._stations]
         due = time.monotonic()
         while not stop():
             now = carry_until(lines, due)
-            if now - due > _LATE:  # the host was busy: device time stands still, nothing is made up for
+            if now - due > MADE_UP:  # the host was busy: device time stands still
                 self._slips += 1
                 due = now
             self._step(now)

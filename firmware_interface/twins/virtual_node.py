@@ -26,7 +26,7 @@ from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, 
 from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
 from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
-from firmware_interface.twins.paced_line import PacedLine, bytes_carried
+from firmware_interface.twins.paced_line import MADE_UP, PacedLine, bytes_carried
 from firmware_interface.twins.pseudo_port import PseudoPort
 
 START_METHOD: Literal["spawn", "forkserver"] = "spawn"  # of the process that serves: a fork would copy threads' locks
@@ -137,7 +137,7 @@ class Report(NamedTuple):
 
     t: float = 0.0  # latest sampling instant
     samples: float = 0.0  # sent, or held back by a fault
-    slips: float = 0.0  # times the twin woke late and moved its schedule
+    slips: float = 0.0  # times the twin woke too late and moved its schedule
     bytes_dropped: float = 0.0  # nobody read them in time
     frames_rejected: float = 0.0
     commands: float = 0.0  # obeyed
@@ -206,14 +206,14 @@ class VirtualNode:
     def serve(self, stop: Callable[[], bool]) -> None:
         """Run in real time until ``stop()`` is true.
 
-        A wake-up more than a quarter of a period late moves the schedule along: the device clock
-        still advances one period per sample, and nothing is sent in a hurry to catch up.
+        A wake-up that is a little late is made up for, so that the device's clock goes on as the host's does; one that
+        is later than `MADE_UP` moves the schedule along, and the device's clock stands still meanwhile.
         """
         period = 1 / self.config.rate_hz
         due = time.monotonic()
         while not stop():
             now = self._line.wait(due)
-            if now - due > period / 4:
+            if now - due > MADE_UP:
                 self._slips += 1
                 due = now
             self._instant(now, period)

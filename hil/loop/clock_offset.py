@@ -5,7 +5,7 @@ delay, so the difference of the two clocks is the *smallest* ``t_host - t`` of l
 delays (as in the estimation of clock skew from one-way delays: Moon, Skelly and Towsley 1999). It is
 kept over the present and the previous `OFFSET_WINDOW`, which takes two numbers and no memory. Quartz clocks part by
 at most 100 ppm, 40 us in two windows, and that bounds its error as long as one sample a window is
-fast; an emulated clock, which loses time on a busy computer, is followed too.
+fast; an emulated clock, which stands still where a busy computer keeps it waiting for long, is followed too.
 """
 
 import math

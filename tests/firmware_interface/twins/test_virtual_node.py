@@ -252,25 +252,31 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     os.close(write)
 
 
-def test_late_wake_up_slips_the_schedule_and_sends_no_burst(monkeypatch):
+@pytest.mark.parametrize(
+    ("late", "woken", "slips"),
+    [
+        (0.007, [0.0, 0.005, 0.010, 0.022, 0.022, 0.025, 0.030], 0),  # made up for: its clock keeps time
+        (0.020, [0.0, 0.005, 0.010, 0.035, 0.040, 0.045, 0.050], 1),  # too late: its clock stood still for so long
+    ],
+)
+def test_a_late_wake_up_is_made_up_for_and_one_that_is_too_late_moves_the_schedule(monkeypatch, late, woken, slips):
     from firmware_interface.twins import virtual_node
 
     now = [0.0]
     node = VirtualNode(Spinner(), NodeConfig())
     instants = []
-    late = {3: 0.012}
 
     def wait(due: float) -> float:
-        now[0] = max(now[0], due) + late.get(len(instants), 0.0)
+        now[0] = max(now[0], due) + (late if len(instants) == 3 else 0.0)
         instants.append(now[0])
         return now[0]
 
     monkeypatch.setattr(virtual_node.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(node._line, "wait", wait)
-    report = serve_instants(node, 6)
-    assert instants == pytest.approx([0.0, 0.005, 0.010, 0.027, 0.032, 0.037])
-    assert report.slips == 1
-    assert report.t == pytest.approx(5 * PERIOD)  # the device's clock knows nothing of it
+    report = serve_instants(node, 7)
+    assert instants == pytest.approx(woken)
+    assert report.slips == slips
+    assert report.t == pytest.approx(6 * PERIOD)  # one period a sample, whatever the host does
     node.close()
 
 
