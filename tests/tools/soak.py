@@ -199,11 +199,11 @@ def _rises(seq: NDArray) -> NDArray:
 
 
 def clocks(run: Run, looks: Sequence[Look]) -> Finding:
-    """Device time and host time are one clock here, except where the twin woke late and moved its schedule.
+    """Device time and host time are one clock here, except where the twin woke too late and moved its schedule.
 
     The twin knows both times of the instant at which it read a command; the loop estimates their difference from
     the samples alone, over two windows, and is asked when the twin has kept its schedule for longer. The two may drift
-    apart by no more than the twin may be late without moving its schedule.
+    apart by a quarter of a period; medians are compared, for a twin that wakes late now and then makes up for it.
     """
     period = 1.0 / run.header.rig.rate
     running = [look for look in looks if look.row["state"] == State.RUNNING and look.quiet >= QUIET]
