@@ -19,7 +19,7 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
-from firmware_interface.twins.paced_line import MADE_UP, PacedLine, carry_until
+from firmware_interface.twins.paced_line import PacedLine, SamplingSchedule
 from firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
 from firmware_interface.twins.pseudo_port import PseudoPort
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
@@ -146,7 +146,8 @@ class VirtualMachine:
         self._stations = [Station(c, faults if i == 0 else ()) for i, c in enumerate(config.stations)]
         self._drive = next(station.twin for station in self._stations if station.drives)
         self._readings = np.zeros(len(READING_NAMES))
-        self._k = self._slips = 0
+        self._k = 0
+        self._schedule = SamplingSchedule(self._period)
         self.paths = [station.path for station in self._stations]
 
     def warm_up(self) -> None:
@@ -155,18 +156,13 @@ class VirtualMachine:
             self._step(time.monotonic())
 
     def serve(self, stop: Callable[[], bool]) -> None:
-        """Run in real time until ``stop()``; a step more than `MADE_UP` late moves the schedule along."""
+        """Run in real time until ``stop()``."""
         lines: Sequence[PacedLine] = [station.line for station in self._stations]
-        due = time.monotonic()
+        self._schedule.begin()
         while not stop():
-            now = carry_until(lines, due)
-            if now - due > MADE_UP:  # the host was busy: device time stands still
-                self._slips += 1
-                due = now
-            self._step(now)
+            self._step(self._schedule.wait(lines))
             for station in self._stations:
                 station.port.release_if_left()
-            due += self._period
 
     def close(self) -> None:
         """Hang up everywhere."""
@@ -192,7 +188,7 @@ class VirtualMachine:
         report = Report(
             t=t,
             samples=self._k,
-            slips=self._slips,
+            slips=self._schedule.slips,
             bytes_dropped=sum(station.lost for station in self._stations),
             enabled=self._drive.enabled,
             T=self._drive.T,

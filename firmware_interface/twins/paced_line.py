@@ -9,9 +9,7 @@ import numpy as np
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faulty_link import fetch, next_arrival
 
-# s late, up to which a twin makes up for it and its clock goes on as that of a device does; later, and its clock stood
-# still. Half of the usual watchdog: a drive that makes up for it misses no command.
-MADE_UP = 0.012
+MADE_UP = 0.012  # s late, which a twin makes up for: half of the usual watchdog, so that its drive misses no command
 
 
 def bytes_carried(duration: float, baud: int) -> int:
@@ -48,10 +46,6 @@ class PacedLine:
         except BlockingIOError:
             return 0
 
-    def wait(self, due: float) -> float:
-        """Sleep until ``due`` (s, monotonic), handing bytes over as they arrive; returns the time."""
-        return carry_until([self], due)
-
     def carry(self, now: float) -> bool:
         """Hand over what is due; False if there was nothing."""
         n = fetch(self._mail, now, self._out)
@@ -82,3 +76,33 @@ def carry_until(lines: Sequence[PacedLine], due: float) -> float:
         if now >= due:
             return now
         time.sleep(max(0.0, min(due, *(line.next_due for line in lines)) - now))
+
+
+class SamplingSchedule:
+    """Sampling instants of a twin on the host's clock, one period apart.
+
+    An instant up to `MADE_UP` late is made up for, so that the device's clock goes on as the host's does; a later one
+    moves the schedule along, and the device's clock stands still meanwhile.
+
+    Attributes
+    ----------
+    slips : int
+        Times the schedule was moved along.
+    """
+
+    def __init__(self, period: float) -> None:
+        self.slips = 0
+        self._period, self._due = period, 0.0
+
+    def begin(self) -> None:
+        """Let the first instant be due now."""
+        self._due = time.monotonic()
+
+    def wait(self, lines: Sequence[PacedLine]) -> float:
+        """Sleep until the next instant, handing bytes over on all ``lines``; returns the time (s, monotonic)."""
+        now = carry_until(lines, self._due)
+        if now - self._due > MADE_UP:
+            self.slips += 1
+            self._due = now
+        self._due += self._period
+        return now

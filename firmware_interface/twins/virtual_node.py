@@ -26,7 +26,7 @@ from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, 
 from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
 from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
-from firmware_interface.twins.paced_line import MADE_UP, PacedLine, bytes_carried
+from firmware_interface.twins.paced_line import PacedLine, SamplingSchedule, bytes_carried
 from firmware_interface.twins.pseudo_port import PseudoPort
 
 START_METHOD: Literal["spawn", "forkserver"] = "spawn"  # of the process that serves: a fork would copy threads' locks
@@ -185,7 +185,7 @@ class VirtualNode:
         self._readings = np.zeros(len(READING_NAMES))
         self._rx = np.zeros(bytes_carried(1 / config.rate_hz, config.baud), np.uint8)
         self._k = 0  # sampling instants so far
-        self._slips = 0
+        self._schedule = SamplingSchedule(1 / config.rate_hz)
         self._heard_host = self._zero_t = self._zero_host = 0.0
         self._port = PseudoPort()
         self.path = self._port.path
@@ -204,21 +204,12 @@ class VirtualNode:
             self._instant(time.monotonic(), 1 / self.config.rate_hz)
 
     def serve(self, stop: Callable[[], bool]) -> None:
-        """Run in real time until ``stop()`` is true.
-
-        A wake-up that is a little late is made up for, so that the device's clock goes on as the host's does; one that
-        is later than `MADE_UP` moves the schedule along, and the device's clock stands still meanwhile.
-        """
+        """Run in real time until ``stop()`` is true."""
         period = 1 / self.config.rate_hz
-        due = time.monotonic()
+        self._schedule.begin()
         while not stop():
-            now = self._line.wait(due)
-            if now - due > MADE_UP:
-                self._slips += 1
-                due = now
-            self._instant(now, period)
+            self._instant(self._schedule.wait([self._line]), period)
             self._port.release_if_left()
-            due += period
 
     def close(self) -> None:
         """Hang up; the path is gone afterwards."""
@@ -255,7 +246,7 @@ class VirtualNode:
         self._report[:] = Report(
             t=t,
             samples=self._k,
-            slips=self._slips,
+            slips=self._schedule.slips,
             bytes_dropped=self._line.bytes_dropped + int(self._node.up["lost"]),
             frames_rejected=fw["rejected"],
             commands=fw["commands"],

@@ -43,8 +43,9 @@ def test_samples_of_a_twin_that_often_wakes_late_do_not_seem_old(monkeypatch, na
     finally:
         machine.close()
     timebase, ages = np.zeros(1, TIMEBASE)[0], []
+    step_rate = rig.rate if kind is VirtualNode else STEP_RATE
     for k, t_host in enumerate(seen):
-        follow_clock(timebase, k / (rig.rate if kind is VirtualNode else STEP_RATE), t_host)
+        follow_clock(timebase, k / step_rate, t_host)
         ages.append(float(timebase["age"]))
-    assert len(seen) == pytest.approx(SECONDS * (rig.rate if kind is VirtualNode else STEP_RATE), rel=0.01)
+    assert len(seen) == pytest.approx(SECONDS * step_rate, rel=0.01)
     assert LATE / 2 < max(ages) < 3 * LATE < Limits().stale.value / 4

@@ -242,7 +242,7 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
         post(mail, pack_faults(()), TO_COMPUTER, frame, 41, 0.0, now[0])
     arrived = []
     for due in (100.004, 100.006, 100.009, 100.011, 100.014, 100.016):
-        sender.wait(due)
+        paced_line.carry_until([sender], due)
         try:
             arrived.append(len(os.read(read, 1000)))
         except BlockingIOError:
@@ -260,19 +260,19 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     ],
 )
 def test_a_late_wake_up_is_made_up_for_and_one_that_is_too_late_moves_the_schedule(monkeypatch, late, woken, slips):
-    from firmware_interface.twins import virtual_node
+    from firmware_interface.twins import paced_line
 
     now = [0.0]
     node = VirtualNode(Spinner(), NodeConfig())
     instants = []
 
-    def wait(due: float) -> float:
+    def wait(_lines, due: float) -> float:
         now[0] = max(now[0], due) + (late if len(instants) == 3 else 0.0)
         instants.append(now[0])
         return now[0]
 
-    monkeypatch.setattr(virtual_node.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(node._line, "wait", wait)
+    monkeypatch.setattr(paced_line.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(paced_line, "carry_until", wait)
     report = serve_instants(node, 7)
     assert instants == pytest.approx(woken)
     assert report.slips == slips
