@@ -247,7 +247,16 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     path = Path(path)
     file = path / RUN_FILE if path.is_dir() else path
     try:
-        contents, rest, long = _known_contents(file, everything, stored)
+        size = file.stat().st_size
+        _require_magic(file)
+        long = stored and size > LONG_LOG_BYTES
+        try:
+            contents, rest = _contents(file, everything, long)
+        except TooMuchMemory:
+            if long or not stored:
+                raise
+            long = True  # a short file of long rows
+            contents, rest = _contents(file, everything, long)
     except OSError as error:
         raise InputError(
             f"wanted a run folder, found no {RUN_FILE} at {path} ({error.strerror}); give the folder of a run"
@@ -255,7 +264,7 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     content = unseal(contents.metadata.get("header"))
     if content is None:
         raise InputError(
-            f"wanted a run with its header, found {file.stat().st_size} bytes without one in {file}: it was cut before "
+            f"wanted a run with its header, found {size} bytes without one in {file}: it was cut before "
             "its first row or is another program's file; give the folder of another run"
         )
     header = RunHeader.from_json(content)
@@ -302,21 +311,13 @@ def require_columns(dtype: np.dtype, names: Iterable[str], where: object) -> Non
             )
 
 
-def _known_contents(file: Path, everything: bool, stored: bool) -> tuple[McapContents, bytes, bool]:
-    """Contents of a log, the bytes after its last record, and whether its rows stay in the file, as of `read_run`."""
-    size = file.stat().st_size
+def _require_magic(file: Path) -> None:
+    """Refuse a file that does not begin as an MCAP does; one that was cut there may."""
     with file.open("rb") as opened:
         begins = opened.read(len(MAGIC))
     if not begins or not MAGIC.startswith(begins):
         found = "an empty file" if not begins else "something else"
         raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
-    long = stored and size > LONG_LOG_BYTES
-    try:
-        return *_contents(file, everything, long), long
-    except TooMuchMemory:
-        if long or not stored:
-            raise
-        return *_contents(file, everything, True), True  # a short file of long rows
 
 
 def _contents(file: Path, everything: bool, long: bool) -> tuple[McapContents, bytes]:
