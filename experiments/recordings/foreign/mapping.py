@@ -128,7 +128,7 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
     if missing:
         raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
     time = document.get("time", {})
-    rate = _require_time(time, name, bool(kind), [key for key, column in quantities.items() if column.time])
+    rate = _checked_time(time, name, bool(kind), [key for key, column in quantities.items() if column.time])
     return Mapping(
         name=name,
         quantities=quantities,
@@ -160,8 +160,8 @@ def _require_known(document: AnyMapping[str, Any], name: str) -> None:
             )
 
 
-def _require_time(time: AnyMapping[str, Any], name: str, kind: bool, own: Sequence[str]) -> float | None:
-    """Refuse a table [time] that does not say when the rows were; returns the stated rate [Hz], if there is one.
+def _checked_time(time: AnyMapping[str, Any], name: str, kind: bool, own: Sequence[str]) -> float | None:
+    """Stated rate [Hz] of the table [time], if it has one; refused is a table that does not say when the rows were.
 
     Parameters
     ----------
