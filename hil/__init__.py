@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hil.loop.states import Cause, Demand, State, Symptom, Verdict
     from hil.rig.file import read_rig
     from hil.rig.rig import Rig, RigPort
+    from hil.rig.task import Task
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator, Outcome
     from hil.runners.replay import Replay, replay
@@ -59,6 +60,7 @@ __all__ = [
     "State",
     "Stop",
     "Symptom",
+    "Task",
     "Verdict",
     "control_systems",
     "design",
@@ -93,6 +95,7 @@ _PLACES = {
     "hil.loop.states": ("Cause", "Demand", "State", "Symptom", "Verdict"),
     "hil.rig.file": ("read_rig",),
     "hil.rig.rig": ("Rig", "RigPort"),
+    "hil.rig.task": ("Task",),
     "hil.runners.emulation": ("Emulation",),
     "hil.runners.operator": ("Operator", "Outcome"),
     "hil.runners.replay": ("Replay", "replay"),

@@ -160,7 +160,7 @@ def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]
             condition.label,
             None,
             condition.emulation,
-            condition.excitation,
+            condition.task,
             allow_mismatch=True,  # they fit the machine; this rig has our node's delay
         )
         run = read_run(Path(folder) / "rehearsal")

@@ -17,7 +17,7 @@ from hil.live.feed import LiveFeed
 from hil.logs.folders import new_folder
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import run_realtime
-from hil.runners.simulated_run import asked_under_control, run_lockstep
+from hil.runners.simulated_run import run_lockstep
 from hil.runners.warmup import warm_up
 
 MAX_ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
@@ -54,7 +54,7 @@ def run_conditions_in_lockstep(
             condition.label,
             partial(watch, condition),
             condition.emulation,
-            condition.excitation,
+            condition.task,
             {"condition": condition.said()},
             condition.allow_mismatch,
         )
@@ -225,12 +225,11 @@ def _run(
         {"condition": condition.said(), **(about or {})},
         watch,
         fifo,
-        excitation=condition.excitation,
         operator=operator,
         allow_mismatch=condition.allow_mismatch,
         allow_unstable=condition.allow_unstable,
         speeds=[v for _, v in condition.scenario.speed],
+        task=condition.task,
         feed=feed,
-        asked_speeds=asked_under_control(condition.scenario) if condition.rig.speed_drive else (),
     )
     return Attempt(condition, outcome.folder or folder, outcome)

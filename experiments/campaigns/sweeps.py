@@ -16,9 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hil.controllers.controller import Controller
-from hil.guidance.route import Route
-from hil.loop.reference import Reference
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.emulation import Emulation
 from hil.runners.operator import Outcome
 from hil.runners.simulated_run import run_lockstep
@@ -41,8 +40,7 @@ class SweepCase:
     duration: float  # s of RUNNING
     label: str
     allow_mismatch: bool = False  # the gains may be for another bicycle, delay or drive lag
-    reference: Reference = Reference()  # that the controller follows
-    route: Route = Route()  # path that is ridden
+    task: Task = Task()
 
     def __repr__(self) -> str:
         return f"<SweepCase '{self.label}': {self.rig.bicycle.name}, {self.duration:g} s>"
@@ -99,9 +97,8 @@ def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.v
         case.label,
         partial(watch, case) if watch else None,
         case.emulation,
+        case.task,
         allow_mismatch=case.allow_mismatch,
-        reference=case.reference,
-        route=case.route,
     )
 
 

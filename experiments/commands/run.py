@@ -81,6 +81,7 @@ def run(
     from experiments.emulation.spawn import start_twin
     from experiments.terminal.console import progress_screen
     from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
+    from hil.rig.task import Task
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator, Outcome
     from hil.runners.scheduling import require_existing
@@ -105,7 +106,7 @@ def run(
     folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
     how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
-    how |= {"reference": asked, "speeds": told, "route": route, "asked_speeds": _asked_speeds(rig, speed)}
+    how |= {"speeds": told, "task": Task(reference=asked, route=route, asked_speeds=_asked_speeds(rig, speed))}
     operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))

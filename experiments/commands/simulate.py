@@ -178,6 +178,7 @@ def _cases(
     from hil.loop.reference import Reference
     from hil.rig.armable import require_armable
     from hil.rig.fitting import require_followed
+    from hil.rig.task import Task
     from hil.runners.simulated_run import require_pushes_within
     from models import catalogue
 
@@ -197,7 +198,8 @@ def _cases(
             _require_start_within(rig, scenario)
             label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
             length = scenario.release_after + duration
-            cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, asked, route))
+            task = Task(reference=asked, route=route)
+            cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, task))
     return cases
 
 

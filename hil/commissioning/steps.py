@@ -16,6 +16,7 @@ from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners import realtime
 from hil.runners.assembly import new_loop
 from hil.runners.operator import Operator, Outcome
@@ -187,7 +188,7 @@ def go_through(
     """
     warm_up(rig, schedule)
     with open_devices(rig, paths) as (fds, devices, agreed_rig, calibration):
-        loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, excitation)
+        loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, Task(excitation))
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = loop.limits["gains_reach"] = math.inf
         procedure = Procedure(steps(agreed_rig, devices), tell, ready)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # reading a log must not wait for what only some of its reade
     from hil.loop.excitation import Excitation
     from hil.loop.reference import Reference
     from hil.rig.rig import Rig
+    from hil.rig.task import Task
     from models.parameters import Bicycle
 
 SCHEMA_VERSION = 1
@@ -186,6 +187,13 @@ class RunHeader:
         return self._built("asked_speeds", lambda table: tuple((float(t), float(v)) for t, v in table))
 
     @property
+    def task(self) -> "Task":
+        """Signal, reference, path and speeds, beside balancing."""
+        from hil.rig.task import Task
+
+        return Task(self.excitation, self.reference, self.route, self.asked_speeds)
+
+    @property
     def excitation_clock(self) -> str:
         """Clock by which that torque was played: "device", or "ticks" in runs of before, one sample a tick."""
         return str(self.content.get("excitation_clock", "ticks"))
@@ -296,8 +304,7 @@ def new_header(
     runner: str,
     simulated: bool = False,
     label: str = "",
-    excitation: "Excitation | None" = None,
-    reference: "Reference | None" = None,
+    task: "Task | None" = None,
     ports: "list[str] | None" = None,
     devices: "list[Introduction] | None" = None,
     extra: Mapping[str, Any] | None = None,
@@ -317,10 +324,8 @@ def new_header(
         Simulated time: no date and no command line are written, so that the same seed gives the same bytes.
     label : str
         Words for tables and reports.
-    excitation : Excitation
-        Torque played on top of the controller's.
-    reference : Reference
-        That the controller follows.
+    task : Task
+        What the machine was to do beside balancing.
     ports : list of str
         Serial ports, one for each of the rig's.
     devices : list of Introduction
@@ -342,13 +347,13 @@ def new_header(
     if simulated:
         for key in ("utc", "command"):
             origin.pop(key)
-    told: dict[str, Any] = {"label": label, "ports": ports, "devices": devices, "excitation": excitation}
-    told |= {"reference": reference} if reference is not None and reference.steps else {}
+    told: dict[str, Any] = {"label": label, "ports": ports, "devices": devices}
     return header_of(
         {
             "runner": runner,
             "protocol": PROTOCOL_VERSION,
             **{key: value for key, value in told.items() if value not in (None, "")},
+            **(task.as_record() if task else {}),
             **(extra or {}),
             "excitation_clock": "device",
             "rig": rig_to_record(rig, calibration),

@@ -15,6 +15,7 @@ from hil.loop.law import REFERENCES
 from hil.loop.place.settings import PlaceSettings
 from hil.loop.reference import Reference
 from hil.rig.rig import Rig, RigPort
+from hil.rig.task import Task
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
@@ -60,6 +61,23 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
         raise InputError(
             f"the gains {mismatch}, or run them all the same with --allow-mismatch (in Python allow_mismatch=True)"
         )
+
+
+def require_task(rig: Rig, schedule: Controller, task: Task, linear: bool = False) -> None:
+    """Refuse a task that the rig or the controller cannot do; raises InputError.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : Controller
+    task : Task
+    linear : bool
+        The bicycle is the emulated one, with linear equations of motion.
+    """
+    require_followed(schedule, task.reference)
+    require_speeds_asked(rig, task.asked_speeds)
+    require_playable_on(rig, task.excitation)
+    require_route_kept(rig, schedule, task.route, linear)
 
 
 def require_playable_on(rig: Rig, excitation: Excitation) -> None:

@@ -11,9 +11,7 @@ from firmware_interface.devices.registry import device_of_run
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from firmware_interface.node.protocol import PROTOCOL_VERSION
 from hil.controllers.controller import Controller
-from hil.guidance.route import Route
 from hil.loop.clock_offset import TIMEBASE
-from hil.loop.excitation import Excitation
 from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
 from hil.loop.observer import ESTIMATE
 from hil.loop.pace.entry import reach_pace
@@ -24,11 +22,11 @@ from hil.loop.place.route import ON_ROUTE
 from hil.loop.place.settings import no_place
 from hil.loop.place.tracker import new_place
 from hil.loop.plausibility import new_monitor
-from hil.loop.reference import Reference
 from hil.loop.resting import RESTING
 from hil.loop.supervisor import NEWS, new_supervisor
 from hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 
 SIMULATED_SESSION = 1  # of a node in simulated time, where the same seed gives the same bytes and nobody listens in
 
@@ -38,11 +36,8 @@ def new_loop(
     schedule: Controller,
     calibration: np.void,
     devices: Sequence[Introduction] | None = None,
-    excitation: Excitation = Excitation(),
+    task: Task = Task(),
     protocol: int = PROTOCOL_VERSION,
-    reference: Reference = Reference(),
-    route: Route = Route(),
-    asked_speeds: Sequence[tuple[float, float]] = (),
 ) -> LoopState:
     """Assemble a disarmed loop.
 
@@ -56,16 +51,10 @@ def new_loop(
         As given by ``Calibration.as_record``.
     devices : sequence of Introduction
         One for each port, as the devices introduced themselves; by default as our node would.
-    excitation : Excitation
-        Torque played on top of the controller's.
+    task : Task
+        What it is to do beside balancing.
     protocol : int
         Version of the node's protocol; an older one for the replay of an old run.
-    reference : Reference
-        That the controller follows.
-    route : Route
-        Path that is ridden.
-    asked_speeds : sequence of (s, m/s)
-        Corners of the speed that a treadmill of the rig is asked for, over the time under control.
     """
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
@@ -81,13 +70,13 @@ def new_loop(
         limits=rig.limits.as_record(rig.drive_kind),
         tracking=reach_place(rig.place.as_record(rig.bicycle, rig.dt)) if rig.place else no_place(),
         pace=reach_pace(rig.speed_drive.as_record(rig.limits.speed_max.value)) if rig.speed_drive else no_speed_drive(),
-        asked_speeds=speed_corners(asked_speeds),
+        asked_speeds=speed_corners(task.asked_speeds),
         law=_law_record(law),
         settings=law.settings,
-        route=route.table(rig.drive),
-        references=reference.samples(rig.rate),
-        excitation=excitation.samples(rig.rate),
-        freedom=excitation.freedom(rig.rate),
+        route=task.route.table(rig.drive),
+        references=task.reference.samples(rig.rate),
+        excitation=task.excitation.samples(rig.rate),
+        freedom=task.excitation.freedom(rig.rate),
         links=_links(rig, devices or [_simulated_node(rig)] * len(rig.ports), protocol),
         clock=_zero(DEVICE_CLOCK),
         timebase=_zero(TIMEBASE),

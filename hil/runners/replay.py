@@ -73,11 +73,8 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
         header.schedule,
         calibration,
         header.devices,
-        header.excitation,
+        header.task,
         header.protocol,
-        header.reference,
-        header.route,
-        header.asked_speeds,
     )
 
 

@@ -18,25 +18,17 @@ from firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
 from firmware_interface.port import SerialPort
 from firmware_interface.udp_port import open_line
 from hil.controllers.controller import Controller
-from hil.guidance.route import Route
 from hil.live.feed import LiveFeed
 from hil.live.shown_run import joined_watchers, shown_run
 from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
-from hil.loop.excitation import Excitation
-from hil.loop.reference import Reference
 from hil.loop.tick import LoopState
 from hil.rig.armable import require_armable
-from hil.rig.fitting import (
-    require_fitting,
-    require_followed,
-    require_playable_on,
-    require_route_kept,
-    require_speeds_asked,
-)
+from hil.rig.fitting import require_fitting, require_task
 from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
+from hil.rig.task import Task
 from hil.runners import realtime
 from hil.runners.assembly import new_loop
 from hil.runners.disk_room import require_disk_room
@@ -61,15 +53,12 @@ def run_realtime(
     watch: RowWatcher | None = None,
     fifo: int = 0,
     cpu: int | None = None,
-    excitation: Excitation = Excitation(),
     operator: Operator | None = None,
     allow_mismatch: bool = False,
     allow_unstable: bool = False,
     speeds: Sequence[float] = (),
-    reference: Reference = Reference(),
+    task: Task = Task(),
     feed: LiveFeed | None = None,
-    route: Route = Route(),
-    asked_speeds: Sequence[tuple[float, float]] = (),
 ) -> Outcome:
     """Run on serial ports and write the log.
 
@@ -93,8 +82,6 @@ def run_realtime(
         Real-time priority 1 to 90; 0 for none.
     cpu : int or None
         Processor to keep the loop on; None for any.
-    excitation : Excitation
-        Torque played on top of the controller's.
     operator : Operator
         Who demands what when; by default one that arms, runs for ``duration`` and stops.
     allow_mismatch : bool
@@ -103,14 +90,10 @@ def run_realtime(
         Under these gains the bicycle may fall by itself.
     speeds : sequence of float
         Corners of the planned profile of speed [m/s]; by default all speeds of the gains that the rig allows.
-    reference : Reference
-        That the controller follows.
+    task : Task
+        What the machine is to do beside balancing.
     feed : LiveFeed or None
         Memory by which others look on, and press STOP.
-    route : Route
-        Path that is ridden, as `hil.guidance.route.plan_route` makes it.
-    asked_speeds : sequence of (s, m/s)
-        Corners of the speed that a treadmill of the rig is asked for, over the time under control.
 
     Raises
     ------
@@ -126,12 +109,8 @@ def run_realtime(
             "run: use `riderless run --live` or `riderless campaign --live` on Linux, or leave that out of the rig"
         )
     require_fitting(rig, schedule, allow_mismatch)
-    require_followed(schedule, reference)
-    require_speeds_asked(rig, asked_speeds)
-    require_playable_on(rig, excitation)
-    told = dict(extra or {}) | ({"route": route} if route.rows else {})
-    told |= {"asked_speeds": tuple(asked_speeds)} if asked_speeds else {}
-    require_route_kept(rig, schedule, route, linear=getattr(told.get("emulation"), "model", "") == "linear")
+    told = dict(extra or {})
+    require_task(rig, schedule, task, linear=getattr(told.get("emulation"), "model", "") == "linear")
     require_armable(rig, schedule)
     require_stable(rig, schedule, speeds, allow_unstable)
     latency = find_latency_test(rig, fifo)
@@ -140,16 +119,7 @@ def run_realtime(
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         require_armable(rig, schedule)  # again, with the time-out that the drive has
-        loop = new_loop(
-            rig,
-            schedule,
-            calibration.as_record(),
-            devices,
-            excitation,
-            reference=reference,
-            route=route,
-            asked_speeds=asked_speeds,
-        )
+        loop = new_loop(rig, schedule, calibration.as_record(), devices, task)
         operator = operator or Operator(duration)
         if rig.present and feed is not None:
             operator.require_presence(lambda t: feed.beheld(t) < ABSENT_AFTER)
@@ -161,10 +131,9 @@ def run_realtime(
             calibration,
             runner="realtime",
             label=label or folder.name,
+            task=task,
             ports=paths,
             devices=devices,
-            excitation=excitation,
-            reference=reference,
             extra={"timing": settings, "latency": latency.as_dict() if latency else None, **told},
         )
         with RunWriter(folder, header) as writer:

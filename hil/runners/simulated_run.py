@@ -1,6 +1,7 @@
 """Runs in simulated time against the plant in memory: the same tick, and the same log as a real run's."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,9 @@ from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.rig.armable import require_armable
-from hil.rig.fitting import (
-    emulated_rig,
-    require_fitting,
-    require_followed,
-    require_playable_on,
-    require_route_kept,
-    require_speeds_asked,
-)
+from hil.rig.fitting import emulated_rig, require_fitting, require_task
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place, emulated_plant
@@ -120,7 +115,7 @@ def simulate(
         )
     require_pushes_within(scenario, duration)
     emulation = Emulation(model, surroundings, drive, noise)
-    ride = _Ride(machine, gains, scenario, emulation, excitation, allow_mismatch, reference, route)
+    ride = _Ride(machine, gains, scenario, emulation, Task(excitation, reference, route), allow_mismatch)
     recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))
     outcome = ride.play(recorder, scenario.release_after + duration)
     return recorder.run(outcome.reason, outcome.cause)
@@ -155,11 +150,9 @@ def run_lockstep(
     label: str = "",
     watch: RowWatcher | None = None,
     emulation: Emulation = Emulation(),
-    excitation: Excitation = Excitation(),
+    task: Task = Task(),
     extra: Mapping[str, Any] | None = None,
     allow_mismatch: bool = False,
-    reference: Reference = Reference(),
-    route: Route = Route(),
 ) -> Outcome:
     """Run against the plant in memory and write the log.
 
@@ -179,23 +172,19 @@ def run_lockstep(
         Given the newest row of TICK now and then.
     emulation : Emulation
         Equations of motion, surroundings and drive.
-    excitation : Excitation
-        Torque played on top of the controller's.
+    task : Task
+        What the machine is to do beside balancing; the speed that a belt is asked for is the scenario's.
     extra : mapping
         What else the header is to hold, such as the condition of a campaign.
     allow_mismatch : bool
         The gains may be for another bicycle, delay or drive lag.
-    reference : Reference
-        That the controller follows.
-    route : Route
-        Path that is ridden, as `hil.guidance.route.plan_route` makes it.
 
     Raises
     ------
     InputError
         When gains and rig do not fit together or could never be armed, or the folder is in use.
     """
-    ride = _Ride(rig, schedule, scenario, emulation, excitation, allow_mismatch, reference, route)
+    ride = _Ride(rig, schedule, scenario, emulation, task, allow_mismatch)
     with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
         outcome = ride.play(writer, duration, watch)
         writer.close(outcome.reason, outcome.cause)
@@ -217,31 +206,16 @@ class _Ride:
         schedule: Controller,
         scenario: Scenario,
         emulation: Emulation,
-        excitation: Excitation,
+        task: Task,
         allow_mismatch: bool,
-        reference: Reference = Reference(),
-        route: Route = Route(),
     ) -> None:
+        task = replace(task, asked_speeds=asked_under_control(scenario) if rig.speed_drive else ())
         require_fitting(rig, schedule, allow_mismatch)
-        require_followed(schedule, reference)
-        require_route_kept(rig, schedule, route, linear=emulation.model == "linear")
-        require_playable_on(rig, excitation)
+        require_task(rig, schedule, task, linear=emulation.model == "linear")
         require_armable(rig, schedule, float(scenario.speed[0][1]))
-        self._rig, self._schedule = rig, schedule
-        self._told = {"scenario": scenario, "emulation": emulation, **({"route": route} if route.rows else {})}
-        self._excitation, self._reference, self._calibration = excitation, reference, rig.calibrated()
-        asked = asked_under_control(scenario) if rig.speed_drive else ()
-        require_speeds_asked(rig, asked)
-        self._told |= {"asked_speeds": asked} if asked else {}
-        self._loop = new_loop(
-            rig,
-            schedule,
-            self._calibration.as_record(),
-            excitation=excitation,
-            reference=reference,
-            route=route,
-            asked_speeds=asked,
-        )
+        self._rig, self._schedule, self._task, self._calibration = rig, schedule, task, rig.calibrated()
+        self._told = {"scenario": scenario, "emulation": emulation}
+        self._loop = new_loop(rig, schedule, self._calibration.as_record(), task=task)
         self._plant = emulated_plant(rig, scenario, emulation)
         self._place, self._belt = emulated_place(rig, scenario, emulation), emulated_belt(rig, emulation)
 
@@ -254,8 +228,7 @@ class _Ride:
             runner="lockstep",
             simulated=True,
             label=label,
-            excitation=self._excitation,
-            reference=self._reference,
+            task=self._task,
             extra={**self._told, **(extra or {})},
         )
 

@@ -12,7 +12,9 @@ from hil.design.schedule import needs_place
 from hil.loop.excitation import Excitation
 from hil.rig.fitting import with_emulated_place
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.emulation import Emulation
+from hil.runners.simulated_run import asked_under_control
 from models.parameters import Bicycle
 from models.plant.plant import Scenario
 from models.plant.scenario import SPEED_MAX
@@ -106,6 +108,11 @@ class Condition:
         """May free responses be sought in it?"""
         played = self.excitation
         return bool(self.scenario.kicks or played.releases or played.held_back) or played.kind == "kicks"
+
+    @property
+    def task(self) -> Task:
+        """Signal, reference, path and speeds, beside balancing."""
+        return Task(self.excitation, asked_speeds=asked_under_control(self.scenario) if self.rig.speed_drive else ())
 
     def __repr__(self) -> str:
         return f"<Condition '{self.name}': {self.duration:.1f} s, {len(self.scenario.kicks)} kicks>"

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from experiments.studies.fault_injection.cases import FaultCase
-from experiments.studies.fault_injection.simulate import Played
+from experiments.studies.fault_injection.simulate import Played, task_of
 from hil.logs.header import new_header
 from hil.logs.log import RunWriter, read_run
 from hil.runners.log_sink import Keeper
@@ -45,8 +45,7 @@ def _write(folder: Path, case: FaultCase, played: Played) -> Path:
         played.calibration,
         runner="lockstep",
         simulated=True,
-        excitation=case.circumstances.excitation,
-        extra={"asked_speeds": case.scenario.speed} if played.rig.speed_drive else None,
+        task=task_of(case, played.rig),
     )
     with RunWriter(folder, head, simulated=True) as writer:
         keep = Keeper(writer)

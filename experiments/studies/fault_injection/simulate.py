@@ -27,6 +27,7 @@ from hil.loop.tick import LoopState
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import RX_SIZE, new_tape
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place
@@ -77,8 +78,7 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
     about = case.circumstances
     belt = _running_belt(rig, case)
-    asked = case.scenario.speed if belt is not None else ()
-    loop = new_loop(rig, schedule, calibration.as_record(), excitation=about.excitation, asked_speeds=asked)
+    loop = new_loop(rig, schedule, calibration.as_record(), task=task_of(case, rig))
     sabotage(loop)
     drive = replace(about.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value)
     if rig.drive is not None:  # play is emulated behind a torque only
@@ -106,6 +106,11 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
             over, enough = True, last + round(AFTER_THE_END * rig.rate) if case.plan.is_long else n
         fall = fall or plant.fall
     return Played(rows, diary, tuple(tapes), tuple(looks), rig, schedule, calibration, fall=fall)
+
+
+def task_of(case: FaultCase, rig: Rig) -> Task:
+    """Task of a case's loop; its belt, if the rig has one, is at its speed from the beginning."""
+    return Task(case.circumstances.excitation, asked_speeds=case.scenario.speed if rig.speed_drive else ())
 
 
 def _running_belt(rig: Rig, case: FaultCase) -> np.void | None:

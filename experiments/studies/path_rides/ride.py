@@ -15,6 +15,7 @@ from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_tape
 from hil.rig.fitting import require_route_kept, with_emulated_receiver
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
@@ -97,7 +98,7 @@ def _played(
     scenario = Scenario(speed=task.speed, release_after=RIDE_LET_GO, seed=seed)
     emulation = Emulation("nonlinear", Surroundings(gusts=task.gusts) if task.gusts else Surroundings())
     said = [Introduction("node", round(rig.rate), session=1), Introduction("UBX receiver")]
-    loop = new_loop(rig, gains, rig.calibrated().as_record(), said, route=route)
+    loop = new_loop(rig, gains, rig.calibrated().as_record(), said, Task(route=route))
     place, node = emulated_place(rig, scenario, emulation), emulated_node(rig)
     bench = lockstep.new_bench(emulated_plant(rig, scenario, emulation), node, (), place)
     n = round((RIDE_RUN_FROM + RIDE_LET_GO + seconds) * rig.rate / _LOOK) * _LOOK

@@ -11,6 +11,7 @@ from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.loop.states import State, Verdict
 from hil.rig.file import read_rig
+from hil.rig.task import Task
 from hil.runners.replay import replay
 from hil.runners.session import run_realtime
 from models.errors import InputError
@@ -66,7 +67,7 @@ def test_such_a_drive_lets_nothing_go(tmp_path):
     rig = read_rig(ROOT / "docs/rigs/rate-drive.toml")
     gains = design(rig.bicycle, "cascade", (4.0, 4.5), rig.timing, drive=rig.drive)
     with pytest.raises(InputError, match=refused):
-        run_realtime(tmp_path / "run", rig, gains, "nowhere", 5.0, excitation=Excitation(releases=((1.0, 2.0),)))
+        run_realtime(tmp_path / "run", rig, gains, "nowhere", 5.0, task=Task(Excitation(releases=((1.0, 2.0),))))
 
 
 def test_it_kicks_itself_by_its_steer_rate_and_learns(tmp_path):

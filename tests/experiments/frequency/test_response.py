@@ -12,6 +12,7 @@ from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.errors import InputError
@@ -40,7 +41,9 @@ def measured(tmp_path_factory):
     settings = sine_sweep.Settings(kind="sine_sweep", speeds_m_s=(V,), duration_s=80.0, share_of_limits=0.2)
     (c,) = sine_sweep.plan(settings, bench)
     folder = tmp_path_factory.mktemp("sweep") / "run"
-    outcome = run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation, c.excitation)
+    outcome = run_lockstep(
+        folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation, Task(c.excitation)
+    )
     assert outcome.reason == "success"
     return frequency_response(read_run(folder))
 
@@ -142,7 +145,7 @@ def test_an_amplitude_within_limits_is_met_by_the_machine(tmp_path, kind):
     signal = Excitation(kind, 0.0, 20.0, 0.3, 4.0, delay=1.5)
     amplitude = amplitude_within_limits(rig, gains, 5.0, signal, 0.1)
     played = Excitation(kind, amplitude, 20.0, 0.3, 4.0, delay=1.5)
-    run_lockstep(tmp_path / "run", rig, gains, Scenario(speed=((0.0, 5.0),)), 23.0, excitation=played)
+    run_lockstep(tmp_path / "run", rig, gains, Scenario(speed=((0.0, 5.0),)), 23.0, task=Task(played))
     rows = read_run(tmp_path / "run").ticks[500:]
     shares = [np.abs(rows["phi_est"]).max() / 0.52, np.abs(rows["delta_est"]).max() / 0.79]
     shares += [np.abs(rows["T_cmd"]).max() / 7.0]
@@ -175,6 +178,6 @@ def test_a_run_that_played_nothing_or_too_little_says_so(tmp_path):
         ("none", Excitation(), "played no torque"),
         ("short", Excitation("sweep", 0.2, 4.0), f"wanted at least {MIN_PLAYED:.0f} s"),
     ):
-        run_lockstep(tmp_path / name, rig, gains, Scenario(), 6.0, excitation=excitation)
+        run_lockstep(tmp_path / name, rig, gains, Scenario(), 6.0, task=Task(excitation))
         with pytest.raises(InputError, match=words):
             frequency_response(read_run(tmp_path / name))

@@ -12,6 +12,7 @@ from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
@@ -35,7 +36,7 @@ def weak(machine, tmp_path_factory):
     kicks = Excitation("kicks", kick_amplitude(rig, gains, V, KICK), 3 * SPACING, 0.1, 2.5, delay=1.0, periods=3)
     folder = tmp_path_factory.mktemp("kicks") / "run"
     weak_drive, scenario = Emulation(drive=SteerDrive(gain=0.9)), Scenario(speed=((0.0, V),), release_after=0.5, seed=3)
-    run_lockstep(folder, rig, gains, scenario, 14.0, "weak", None, weak_drive, kicks)
+    run_lockstep(folder, rig, gains, scenario, 14.0, "weak", None, weak_drive, Task(kicks))
     return read_run(folder)
 
 

@@ -16,6 +16,7 @@ from hil.guidance.shapes import circle, straight
 from hil.logs.log import read_run
 from hil.rig.fitting import with_emulated_receiver
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
@@ -30,7 +31,9 @@ def ridden(folder, path, duration, kicks=()):
     gains = design(rig.bicycle, "lane", [3.5, 4.0, 4.5], rig.timing)
     route = plan_route(rig.bicycle, path, SPEED, RideLimits())
     scenario = Scenario(speed=((0.0, SPEED),), kicks=kicks, seed=1)
-    outcome = run_lockstep(folder, rig, gains, scenario, duration, emulation=Emulation("nonlinear"), route=route)
+    outcome = run_lockstep(
+        folder, rig, gains, scenario, duration, emulation=Emulation("nonlinear"), task=Task(route=route)
+    )
     assert outcome.reason == "success", outcome.cause
     return folder
 

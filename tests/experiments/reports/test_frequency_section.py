@@ -13,6 +13,7 @@ from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
@@ -33,7 +34,7 @@ def runs(tmp_path_factory):
     scenario = Scenario(speed=((0.0, 5.0),), release_after=0.5)
     for name, gain in (("true", 1.0), ("weak", 0.9)):
         emulation = Emulation(drive=SteerDrive(gain=gain))
-        run_lockstep(folder / name, rig, gains, scenario, 28.0, f"<{name}> drive", None, emulation, played)
+        run_lockstep(folder / name, rig, gains, scenario, 28.0, f"<{name}> drive", None, emulation, Task(played))
     return folder
 
 

@@ -11,6 +11,7 @@ from experiments.studies.chosen_runs import USUAL_STUDY
 from experiments.theory.excited_loop import excited_loop
 from hil.logs.log import read_run
 from hil.loop.states import State
+from hil.rig.task import Task
 from hil.runners import emulation
 from hil.runners.simulated_run import run_lockstep
 
@@ -30,7 +31,7 @@ def test_a_stiff_lane_answers_a_kick_as_theory_says_whatever_the_bias_of_the_pit
         quiet = replace(stiff.emulation, noise=0.05)
         folder = tmp_path / str(share)
         run_lockstep(
-            folder, stiff.rig, stiff.schedule, stiff.scenario, stiff.duration, STIFF, None, quiet, kicked, {}, False
+            folder, stiff.rig, stiff.schedule, stiff.scenario, stiff.duration, STIFF, None, quiet, Task(kicked)
         )
         run = read_run(folder)
         ticks = run.ticks[run.ticks["state"] == State.RUNNING]

@@ -11,6 +11,7 @@ from hil.logs.log import RunWriter, read_run
 from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.rig.rig import RigPort
+from hil.rig.task import Task
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import gains, rig_of
@@ -30,7 +31,7 @@ def header(rig):
         rig.calibrated(gyro_lsb=2e-5),
         runner="realtime",
         label="a label",
-        excitation=Excitation("sweep", 0.5, 2.0, releases=((1.0, 0.5),)),
+        task=Task(Excitation("sweep", 0.5, 2.0, releases=((1.0, 0.5),))),
         ports=["/dev/a", "/dev/b"],
         devices=[Introduction("node", 200), Introduction("drive")],
         extra={"condition": {"name": "first"}},
@@ -145,7 +146,7 @@ def test_nobody_who_was_asked_is_not_the_same_as_nobody_asked(header):
 
 def test_a_reference_is_kept_where_there_is_one(rig):
     def made(*reference):
-        told = {"reference": reference[0]} if reference else {}
+        told = {"task": Task(reference=reference[0])} if reference else {}
         return new_header(rig, gains(rig), rig.calibrated(), runner="lockstep", simulated=True, **told)
 
     step = Reference(((1.0, 0.1, 0.0, 0.0),))

@@ -15,6 +15,7 @@ from hil.loop.tick_record import TICK
 from hil.loop.transitions import Stage
 from hil.loop.wire_tape import new_wire
 from hil.rig.rig import RigPort
+from hil.rig.task import Task
 from hil.runners.assembly import new_loop
 from tests.hil.machine import gains_in, rig_of
 
@@ -61,7 +62,7 @@ class Scripted:
     def __init__(self, roles=(ROLE_SENSORS, ROLE_DRIVE), watchdog=0.025, excitation=None, **calibration):
         ports = (RigPort(carries=("sensors",)), RigPort(carries=("drive",)))
         rig = rig_of(ports=ports, watchdog=watchdog)
-        played = () if excitation is None else (excitation,)
+        played = () if excitation is None else (Task(excitation),)
         scales = Calibration(**{**SCALES, **calibration}).as_record()
         law = gains_law(np.array([4.0, 5.0]), np.zeros((2, 6)))  # no torque, until a test sets gains
         self.loop = new_loop(rig, SimpleNamespace(law=lambda: law), scales, None, *played)

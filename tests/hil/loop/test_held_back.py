@@ -11,6 +11,7 @@ from hil.loop.excitation import Excitation
 from hil.loop.states import State, Verdict
 from hil.rig.fitting import with_emulated_place
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.replay import replay
 from hil.runners.simulated_run import run_lockstep, simulate
 from models.catalogue import load_bicycle
@@ -83,7 +84,7 @@ def test_near_an_edge_it_is_brought_back_at_once():
 def test_it_replays_to_the_last_bit(tmp_path):
     rig = with_emulated_place(Rig(SILVER), 2.0)
     scenario = Scenario(speed=((0.0, 4.5),), kicks=(KICK,), release_after=0.5)
-    run_lockstep(tmp_path / "run", rig, GAINS, scenario, 4.0, excitation=Excitation(held_back=((1.0, 2.0),)))
+    run_lockstep(tmp_path / "run", rig, GAINS, scenario, 4.0, task=Task(Excitation(held_back=((1.0, 2.0),))))
     run = read_run(tmp_path / "run")
     assert is_held(run.ticks).sum() == pytest.approx(400, abs=2)
     assert run.header.excitation.held_back == ((1.0, 2.0),)

@@ -19,6 +19,7 @@ from hil.loop.states import State
 from hil.rig.file import read_rig
 from hil.rig.fitting import with_emulated_place
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners.emulation import Emulation
 from hil.runners.replay import replay
 from hil.runners.simulated_run import run_lockstep, simulate
@@ -43,7 +44,7 @@ def test_a_path_is_ridden_and_its_log_replays(tmp_path, path):
     gains = design(rig.bicycle, "lane", [V - 0.5, V, V + 0.5])
     scenario = Scenario(speed=((0.0, V),), release_after=0.5, seed=2)
     outcome = run_lockstep(
-        tmp_path / "run", rig, gains, scenario, seconds, emulation=Emulation("nonlinear"), route=route
+        tmp_path / "run", rig, gains, scenario, seconds, emulation=Emulation("nonlinear"), task=Task(route=route)
     )
     assert outcome.reason == "success", outcome.cause
     run = read_run(tmp_path / "run")

@@ -11,6 +11,7 @@ from hil.rig.file import read_rig
 from hil.rig.fitting import with_emulated_place
 from hil.rig.path_file import plan_ride, read_path_file
 from hil.rig.rig import Rig
+from hil.rig.task import Task
 from hil.runners import session
 from hil.runners.emulation import Emulation
 from hil.runners.replay import replay
@@ -52,7 +53,9 @@ def test_a_path_is_ridden_behind_two_ports(tmp_path):
     for n in range(3):  # a machine that was busy for a moment is tried again
         emulation = Emulation("nonlinear", Surroundings(belt_width=3.0))
         with start_twin(rig, scenario(v=asked.speed), emulation) as twin:
-            outcome = session.run_realtime(tmp_path / str(n), rig, gains, twin.paths, route.ride_time, route=route)
+            outcome = session.run_realtime(
+                tmp_path / str(n), rig, gains, twin.paths, route.ride_time, task=Task(route=route)
+            )
         if outcome.reason != "fault":
             break
     assert outcome.reason == "success", outcome.cause
@@ -72,7 +75,9 @@ def test_a_treadmill_is_driven_behind_three_ports(tmp_path):
     for n in range(3):  # a machine that was busy for a moment is tried again
         emulation = Emulation("nonlinear", Surroundings(belt_width=rig.place.belt_width))
         with start_twin(rig, scenario(v=4.0, kicks=()), emulation) as twin:
-            outcome = session.run_realtime(tmp_path / str(n), rig, gains, twin.paths, 5.0, asked_speeds=asked)
+            outcome = session.run_realtime(
+                tmp_path / str(n), rig, gains, twin.paths, 5.0, task=Task(asked_speeds=asked)
+            )
         if outcome.reason != "fault":
             break
     assert outcome.reason == "success", outcome.cause

@@ -10,6 +10,7 @@ from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.loop.limits import RecordedLimits
 from hil.loop.states import Cause, State, Verdict
+from hil.rig.task import Task
 from hil.runners.replay import replay
 from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
@@ -25,7 +26,7 @@ def ride(folder, excitation, v=4.5, kicks=(), duration=6.0, **limits):
         changed = {n: dataclasses.replace(getattr(rig.limits, n), value=value) for n, value in limits.items()}
         rig = rig_of("Silver", limits=RecordedLimits(**vars(rig.limits) | changed))
     scenario = Scenario(speed=((0.0, v),), kicks=tuple(Kick(t, impulse) for t, impulse in kicks), seed=4)
-    outcome = run_lockstep(folder, rig, gains(rig, speeds=(3.0, 3.5, 4.5)), scenario, duration, excitation=excitation)
+    outcome = run_lockstep(folder, rig, gains(rig, speeds=(3.0, 3.5, 4.5)), scenario, duration, task=Task(excitation))
     return outcome, read_run(folder)
 
 

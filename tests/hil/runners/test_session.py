@@ -17,6 +17,7 @@ from hil.loop.states import Cause, Demand, State
 from hil.loop.tick_record import TICK
 from hil.rig.file import read_rig
 from hil.rig.rig import RigPort
+from hil.rig.task import Task
 from hil.runners import realtime, session
 from hil.runners.operator import Operator
 from hil.runners.ring_buffer import Recorder
@@ -288,8 +289,8 @@ def test_what_the_caller_wants_is_what_is_run(around, tmp_path, monkeypatch):
         seen.append,
         0,
         None,
-        Excitation("push", 1.0, 0.1),
         operator,
+        task=Task(Excitation("push", 1.0, 0.1)),
     )
     header = read_run(tmp_path / "run").header
     assert (header.label, header.ports, dict(header.condition)) == ("words", ("/dev/x",), {"name": "first"})
@@ -368,5 +369,5 @@ def test_speeds_that_a_treadmill_is_asked_for_are_in_the_header(around, tmp_path
     rig = read_rig(ROOT / "docs" / "rigs" / "treadmill.toml")
     lane, asked = gains(rig, "lane", (4.0, 4.5, 5.0)), ((0.0, 4.0), (3.0, 4.5))
     paths = ["/dev/x", "/dev/y", "/dev/z"]
-    session.run_realtime(tmp_path / "run", rig, lane, paths, 1.0, asked_speeds=asked)
+    session.run_realtime(tmp_path / "run", rig, lane, paths, 1.0, task=Task(asked_speeds=asked))
     assert read_run(tmp_path / "run").header.asked_speeds == asked

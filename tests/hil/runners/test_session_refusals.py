@@ -17,6 +17,7 @@ from hil.loop.limits import RecordedLimits
 from hil.loop.reference import Reference
 from hil.rig.file import read_rig
 from hil.rig.rig import RigPort
+from hil.rig.task import Task
 from hil.runners import session
 from hil.runners.emulation import Emulation
 from models.errors import InputError
@@ -52,36 +53,36 @@ def test_a_present_operator_must_be_able_to_look_on(run):
 
 def test_a_reference_must_be_followed(run):
     with pytest.raises(InputError, match="follows no reference"):
-        run(reference=Reference(((0.0, 0.1, 0.0, 0.0),)))
+        run(task=Task(reference=Reference(((0.0, 0.1, 0.0, 0.0),))))
 
 
 def test_a_speed_can_be_asked_of_a_treadmill_only(run):
     with pytest.raises(InputError, match=r"no \[speed_drive\]"):
-        run(asked_speeds=((0.0, 5.0),))
+        run(task=Task(asked_speeds=((0.0, 5.0),)))
 
 
 def test_a_drive_that_obeys_a_rate_lets_nothing_go(run):
     rig = rig_of(drive=InnerLoop(kind="rate", bandwidth=50.0, damping=1.0))
     released = Excitation("push", 1.0, 0.2, releases=((1.0, 2.0),))
     with pytest.raises(InputError, match="a release takes the torque off"):
-        run(rig, design(rig.bicycle, "lqr", (4.5, 5.0, 5.5), rig.timing, drive=rig.drive), excitation=released)
+        run(rig, design(rig.bicycle, "lqr", (4.5, 5.0, 5.5), rig.timing, drive=rig.drive), task=Task(released))
 
 
 def test_a_route_wants_a_controller_that_keeps_it(run):
     rig = rig_of()
     with pytest.raises(InputError, match="lane"):
-        run(rig, route=plan_route(rig.bicycle, circle(12.0), 5.0, RideLimits()))
+        run(rig, task=Task(route=plan_route(rig.bicycle, circle(12.0), 5.0, RideLimits())))
 
 
 def test_the_linear_plant_rides_no_circle(run):
     rig = read_rig(ROOT / "docs" / "rigs" / "rtk.toml")
     lane = gains(rig, "lane", (4.0, 4.5, 5.0))
-    ridden = {"route": plan_route(rig.bicycle, circle(12.0), 4.5, RideLimits())}
+    circling = Task(route=plan_route(rig.bicycle, circle(12.0), 4.5, RideLimits()))
     with pytest.raises(InputError, match="linear plant knows small headings only"):
-        run(rig, lane, **ridden, extra={"emulation": Emulation("linear")})
+        run(rig, lane, task=circling, extra={"emulation": Emulation("linear")})
     for real in ({"emulation": Emulation("nonlinear")}, {}):
         with pytest.raises(AssertionError, match="a port was opened"):
-            run(rig, lane, **ridden, extra=real)
+            run(rig, lane, task=circling, extra=real)
 
 
 def test_gains_must_balance_the_bicycle(run):

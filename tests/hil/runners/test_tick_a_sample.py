@@ -21,6 +21,7 @@ from hil.loop.limits import Limit, Limits
 from hil.loop.states import SENTENCES, Cause, State, Symptom
 from hil.loop.tick import LOOP_PULSE
 from hil.loop.wire_tape import new_wire
+from hil.rig.task import Task
 from hil.runners import libc, lockstep, realtime, session
 from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
@@ -93,7 +94,7 @@ def running_rows(faults=(), excitation=Excitation(), seed=1, duration=6.0, log=N
     """Rows under control of a bicycle that is stable by itself, with no torque but the excitation's."""
     rig = rig_of("Benchmark")
     off = gains(rig, "off")
-    loop = new_loop(rig, off, rig.calibrated().as_record(), excitation=excitation)
+    loop = new_loop(rig, off, rig.calibrated().as_record(), task=Task(excitation))
     batches = []
 
     def record(rows, tape):
@@ -113,7 +114,7 @@ SINE = Excitation("sweep", 0.2, 5.0, 2.0, 2.0)  # one frequency, 2 Hz
 @pytest.mark.parametrize("seed", [3, 4])
 def test_lost_samples_do_not_shift_a_played_torque(seed):
     log = RunRecorder(new_header(rig_of("Benchmark"), gains(rig_of("Benchmark"), "off"), rig_of().calibrated(),
-                                 runner="lockstep", simulated=True, excitation=SINE))  # fmt: skip
+                                 runner="lockstep", simulated=True, task=Task(SINE)))  # fmt: skip
     rows = running_rows((Fault(Kind.DROP, start=2.5, chance=0.1, seed=seed),), SINE, seed, log=log)
     since = rows["t"] - rows["t"][0] - 0.005
     assert np.diff(rows["t"]).max() > 0.0099, "samples were lost"
@@ -141,7 +142,7 @@ def test_places_go_by_the_devices_time(period, places):
 def test_what_else_is_on_the_line_makes_no_ticks(tmp_path, kind):
     rig = rig_of()
     with start_twin(rig, scenario(kicks=()), fifo=FIFO) as twin, dirty_line(twin.path, kind) as path:
-        outcome = session.run_realtime(tmp_path / "run", rig, gains(rig), path, 3.0, fifo=FIFO, excitation=SINE)
+        outcome = session.run_realtime(tmp_path / "run", rig, gains(rig), path, 3.0, fifo=FIFO, task=Task(SINE))
     assert outcome.reason == "success", outcome.cause
     ticks = read_run(tmp_path / "run").ticks
     running = ticks[ticks["state"] == State.RUNNING]
