@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# Some containers forbid Python to keep what it has compiled: each command and test would read all sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: page-libraries run test test-all docs docs-ready docs-short release-check test-oldest bench soak fuzz mutants lint format clean
 .DELETE_ON_ERROR:
 
