@@ -12,7 +12,8 @@ import numpy as np
 
 from experiments.datatypes import Dynamics, Response, Window
 from experiments.theory.free_response import N_BICYCLE_STARTS, free_response
-from experiments.theory.nonlinear_response import Nonlinearities, WindowMachine, window_machine
+from experiments.theory.machine_steps import Nonlinearities
+from experiments.theory.nonlinear_response import WindowMachine, window_machine
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 
@@ -152,7 +153,7 @@ def nonlinear_initial_state(
     """
     of = machine.nonlinearities
     sides = (1, -1) if of.hysteresis > 0.0 else (1,)
-    machines = [replace(machine, nonlinearities=replace(of, lagging=side)) for side in sides]
+    machines = [replace(machine, nonlinearities=of._replace(lagging=side)) for side in sides]
     # steps of a drive with losses may end in a valley beside the deepest one: then the search begins elsewhere too
     chance, begin = np.random.default_rng(0), first
     found: list[tuple[float, InitialState]] = []

@@ -1,9 +1,12 @@
 """Steps of a machine whose motion is not small, compiled; see `experiments.theory.nonlinear_response`."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from experiments.theory.nonlinear_bicycle import kept_speed_accelerations
 from hil.design.closed_loop import MEASURED_CHANNELS
+from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
 from models.nonlinear.vectors import compiled
 
@@ -14,65 +17,83 @@ N_SHOWN, SHOWN_LEAN_RATE, SHOWN_STEER, SHOWN_YAW_RATE = 3, 0, 1, 2  # of the mot
 _LOOKS = 8  # at the drive's torque within a step
 
 
+class Nonlinearities(NamedTuple):
+    """Nonlinearities of a machine, beyond the linear theory of it."""
+
+    bicycle: bool = True  # it leans and steers by its nonlinear equations of motion
+    coulomb: float = 0.0  # N m, dry friction of the steer axis, at rest and in motion
+    dead_band: float = 0.0  # N m, of the drive's torque that never arrives at the steer axis: below it nothing does
+    hysteresis: float = 0.0  # N m, by which what arrives lags behind on its way up and down
+    offset: float = 0.0  # N m that the drive adds, ahead of both
+    lagging: int = 1  # 1 or -1: what arrives lags behind a torque that rises, or falls, where a window begins
+
+    @property
+    def lossy(self) -> bool:
+        """Does the drive or its bearings keep some torque, in a way that is not smooth?"""
+        return max(self.coulomb, self.dead_band, self.hysteresis) > 0.0
+
+
+class MachineTables(NamedTuple):
+    """Machine of m whole states at the n samples of a window, as compiled code reads it; k speeds it was looked at."""
+
+    F: Array  # (k, m, m) map over one step
+    left: Array  # (n,) int: of the k speeds the one below each sample's
+    weight: Array  # (n,) share of the next one
+    change: Array  # (m, m) derivative of the map by the speed misread, per m/s
+    off: Array  # (n,) speed misread [m/s]
+    v: Array  # (n,) m/s, true
+    v_dot: Array  # (n,) m/s^2
+    per_sample: int  # steps within a sampling interval
+    rows: Array  # (k, 2 + 2, m): accelerations of lean and steer, lateral force and yaw rate as read, all linear
+    readings: Array  # (k, m, 4)
+    forced: Array  # (k, 2, 4, 2): states after accelerations constant, and growing from 0 to 1, over one step
+    more: Array  # (k, 3, 2, 2) mass, damping and stiffness beyond the bicycle's own
+    steer: Array  # (k, 2) accelerations per steer torque
+    felt: Array  # (k,) lateral force that the instruments read per torque on the steer
+    torque: Array  # (m,) torque of the drive, of the state
+    keeps: float  # share of a change of the drive's torque that is left after a step; 0 where it is no lag
+    packed: Array  # bicycle, of `models.nonlinear.parameters.pack_bicycle`
+    place: tuple[float, float, float]  # steer axis tilt [rad], sensor [m]
+
+
 @compiled
-def simulate_machine(
-    X, F, left, weight, change, off, V, V_dot, steps, rows, readings, forced, more, steer, felt, torque,
-    keeps, packed, place, curved, coulomb, dead_band, hysteresis, offset, lagging, shaken,
-):  # fmt: skip
+def simulate_machine(X, machine, beyond, shaken):
     """Simulate motions (n, 3, c) from whole states: roll gyro, steer, yaw gyro.
 
     Parameters
     ----------
     X : (m, c) array
         Whole states at the first sample.
-    F, left, weight : arrays
-        Of `experiments.theory.free_response.step_maps`, for one step.
-    change : (m, m) array
-        Derivative of the map by the speed misread, per m/s.
-    off : (n,) array
-        Speed misread [m/s].
-    V, V_dot : (n,) arrays
-        True speed [m/s] and its rate [m/s^2].
-    steps : int
-        Within a sampling interval.
-    rows, readings, forced, more, steer, felt, torque, keeps, packed, place
-        As of `WindowMachine`.
-    curved : bool
-        The bicycle is nonlinear.
-    coulomb, dead_band, hysteresis, offset, lagging : float
-        As of `Nonlinearities`.
+    machine : MachineTables
+    beyond : Nonlinearities
     shaken : (n steps, m, c) array
         Change of each whole state over each step by noise; of no steps where there is none.
     """
     m, columns = X.shape
-    n = len(left)
+    n = len(machine.left)
     shown = np.full((n, N_SHOWN, columns), np.nan)
     x, y, row = np.zeros(m), np.zeros(m), np.zeros(4)
     first, second = np.zeros(2), np.zeros(2)
     d = np.zeros(N_INSTRUMENTS)
-    extra = np.zeros((3, 2, 2))
+    more = np.zeros((3, 2, 2))
     for c in range(columns):
         for a in range(m):  # an assignment of arrays compiles 50 functions for the words of its error
             x[a] = X[a, c]
-        pitch = place[0]
-        T = _driven(x, torque)
-        arrived = _arriving(T + offset, dead_band, hysteresis, -np.inf * lagging)
+        pitch = machine.place[0]
+        T = _driven(x, machine.torque)
+        arrived = _arriving(T, beyond, -np.inf * beyond.lagging)
         rubs = 0.0
         for i in range(n):
-            here, share = left[i], weight[i]
+            here, share = machine.left[i], machine.weight[i]
             after = here + 1 if share != 0.0 else here
-            for a in range(3):
-                for e in range(2):
-                    for f in range(2):
-                        extra[a, e, f] = more[here, a, e, f] + share * (more[after, a, e, f] - more[here, a, e, f])
-            for step in range(steps):
-                T = _driven(x, torque)
-                arrived = _arriving(T + offset, dead_band, hysteresis, arrived)
-                pitch = _beyond(x, rows, here, after, share, extra, V[i], V_dot[i], pitch, T, arrived, packed,
-                                place, curved, row, first, d)  # fmt: skip
+            _between(machine.more, here, after, share, more)
+            for step in range(machine.per_sample):
+                T = _driven(x, machine.torque)
+                arrived = _arriving(T, beyond, arrived)
+                pitch = _accelerate(machine, beyond.bicycle, x, i, more, pitch, T, arrived, row, first, d)
                 if x[DELTA_DOT] != 0.0:
-                    rubs = -np.sign(x[DELTA_DOT]) * coulomb
-                d[LATERAL_FORCE] += felt[here] * (rubs if curved else arrived - T + rubs)
+                    rubs = -np.sign(x[DELTA_DOT]) * beyond.coulomb
+                d[LATERAL_FORCE] += machine.felt[here] * (rubs if beyond.bicycle else arrived - T + rubs)
                 if not np.isfinite(first[0] + first[1]):
                     break
                 if step == 0:
@@ -81,33 +102,25 @@ def simulate_machine(
                     shown[i, SHOWN_YAW_RATE, c] = row[3] + d[YAW_GYRO]
                 if i == n - 1:
                     break
-                for a in range(m):
-                    y[a] = 0.0
-                    for b in range(m):
-                        ab = F[here, a, b] + change[a, b] * off[i]
-                        if share != 0.0:
-                            ab += share * (F[after, a, b] - F[here, a, b])
-                        y[a] += ab * x[b]
-                    for b in range(N_INSTRUMENTS):
-                        y[a] += readings[here, a, b] * d[b]
-                    if len(shaken) > 0:
-                        y[a] += shaken[i * steps + step, a, c]
-                T_end = _driven(y, torque)
-                begins, ends, arrived_end = _losses(T, T_end, arrived, keeps, dead_band, hysteresis, offset)
-                _push(first, steer[here], (T - arrived if curved else 0.0) - begins)
+                _map(machine, x, d, i, y)
+                if len(shaken) > 0:
+                    for a in range(m):
+                        y[a] += shaken[i * machine.per_sample + step, a, c]
+                T_end = _driven(y, machine.torque)
+                begins, ends, arrived_end = _losses(T, T_end, arrived, machine.keeps, beyond)
+                _push(first, machine.steer[here], (T - arrived if beyond.bicycle else 0.0) - begins)
                 for a in range(len(STATES)):
-                    y[a] += forced[here, 0, a, 0] * first[0] + forced[here, 0, a, 1] * first[1]
-                pitch = _beyond(y, rows, here, after, share, extra, V[i], V_dot[i], pitch, T_end, arrived_end, packed,
-                                place, curved, row, second, d)  # fmt: skip
-                _push(second, steer[here], (T_end - arrived_end if curved else 0.0) - ends)
+                    y[a] += machine.forced[here, 0, a, 0] * first[0] + machine.forced[here, 0, a, 1] * first[1]
+                pitch = _accelerate(machine, beyond.bicycle, y, i, more, pitch, T_end, arrived_end, row, second, d)
+                _push(second, machine.steer[here], (T_end - arrived_end if beyond.bicycle else 0.0) - ends)
                 arrived = arrived_end
                 if not np.isfinite(second[0] + second[1]):
                     break
                 for a in range(len(STATES)):
                     for b in range(2):
-                        y[a] += forced[here, 1, a, b] * (second[b] - first[b])
-                if coulomb > 0.0:
-                    rubs = _rub(x[DELTA_DOT], y, forced[here], steer[here], coulomb)
+                        y[a] += machine.forced[here, 1, a, b] * (second[b] - first[b])
+                if beyond.coulomb > 0.0:
+                    rubs = _rub(x[DELTA_DOT], y, machine.forced[here], machine.steer[here], beyond.coulomb)
                 for a in range(m):
                     x[a] = y[a]
             if not np.isfinite(first[0] + first[1] + second[0] + second[1]):
@@ -116,44 +129,67 @@ def simulate_machine(
 
 
 @compiled
-def _beyond(x, rows, here, after, share, more, V, V_dot, pitch, T, arrived, packed, place, curved, row, r, d):
+def _between(parts, here, after, share, filled):
+    """Fill (3, 2, 2) with the parts (k, 3, 2, 2) between two speeds."""
+    for a in range(3):
+        for b in range(2):
+            for c in range(2):
+                filled[a, b, c] = parts[here, a, b, c] + share * (parts[after, a, b, c] - parts[here, a, b, c])
+
+
+@compiled
+def _map(machine, x, d, i, y):
+    """Fill ``y`` (m,) with the state a step after ``x``, by the linear map and the readings ``d`` beyond it."""
+    here, share = machine.left[i], machine.weight[i]
+    for a in range(len(x)):
+        y[a] = 0.0
+        for b in range(len(x)):
+            ab = machine.F[here, a, b] + machine.change[a, b] * machine.off[i]
+            if share != 0.0:
+                ab += share * (machine.F[here + 1, a, b] - machine.F[here, a, b])
+            y[a] += ab * x[b]
+        for b in range(N_INSTRUMENTS):
+            y[a] += machine.readings[here, a, b] * d[b]
+
+
+@compiled
+def _accelerate(machine, curved, x, i, more, pitch, T, arrived, row, r, d):
     """Fill accelerations ``r`` (2,) and readings ``d`` (4,) beyond the linear ones ``row`` (4,); returns the pitch.
 
     What a drive loses counts in the accelerations of a nonlinear bicycle; else ``r`` is zero here.
 
     Parameters
     ----------
+    machine : MachineTables
+    curved : bool
+        The bicycle is nonlinear.
     x : (m,) array
         Whole state.
-    rows, packed, place
-        As of `WindowMachine`.
-    here, after, share
-        Speeds' nodes and the share of the second.
+    i : int
+        Sample.
     more : (3, 2, 2) array
-        Mass, damping and stiffness beyond the bicycle's own.
-    V, V_dot : float
-        Speed [m/s] and its rate [m/s^2].
+        Mass, damping and stiffness beyond the bicycle's own, at the sample's speed.
     pitch : float
         rad, a guess.
     T, arrived : float
         Torque of the drive, and what of it arrives [N m].
-    curved : bool
-        The bicycle is nonlinear.
     row, r, d : arrays
         Written.
     """
-    m = len(x)
+    here, share, rows = machine.left[i], machine.weight[i], machine.rows
+    after = here + 1 if share != 0.0 else here
     for a in range(4):
         row[a] = 0.0
-        for b in range(m):
+        for b in range(len(x)):
             row[a] += (rows[here, a, b] + share * (rows[after, a, b] - rows[here, a, b])) * x[b]
     d[:] = 0.0
     r[:] = 0.0
     if not curved:
         return pitch
+    tilt, x_imu, z_imu = machine.place
     state = (x[PHI], x[DELTA], x[PHI_DOT], x[DELTA_DOT])
     phi_ddot, delta_ddot, roll, yaw, lateral, pitch, fits = kept_speed_accelerations(
-        packed, place[0], place[1], place[2], more, state, pitch, V, V_dot, arrived
+        machine.packed, tilt, x_imu, z_imu, more, state, pitch, machine.v[i], machine.v_dot[i], arrived
     )
     r[0], r[1] = phi_ddot - row[0], delta_ddot - row[1]
     d[ROLL_GYRO], d[YAW_GYRO], d[LATERAL_FORCE] = roll - x[PHI_DOT], yaw - row[3], lateral - row[2]
@@ -179,30 +215,31 @@ def _driven(x, torque):
 
 
 @compiled
-def _arriving(T, dead_band, hysteresis, arrived):
-    """Torque that arrives at the steer axis of a torque T [N m], where ``arrived`` did before."""
-    beyond = T - min(max(T, -dead_band), dead_band)
-    return min(max(arrived, beyond - hysteresis), beyond + hysteresis) if hysteresis > 0.0 else beyond
+def _arriving(T, beyond, arrived):
+    """Torque that arrives at the steer axis of a drive's torque T [N m], where ``arrived`` did before."""
+    T, dead_band, hysteresis = T + beyond.offset, beyond.dead_band, beyond.hysteresis
+    left = T - min(max(T, -dead_band), dead_band)
+    return min(max(arrived, left - hysteresis), left + hysteresis) if hysteresis > 0.0 else left
 
 
 @compiled
-def _losses(T, T_end, arrived, keeps, dead_band, hysteresis, offset):
+def _losses(T, T_end, arrived, keeps, beyond):
     """Losses of a drive over a step, as if they changed linearly: at the beginning and the end [N m]; what arrives.
 
     They have the mean and the first moment of what is lost while the torque goes from T to T_end, of whose change a
     share ``keeps`` would be left at the end of a step: as a lag goes.
     """
-    if dead_band == 0.0 and hysteresis == 0.0:
-        return -offset, -offset, T_end + offset
+    if beyond.dead_band == 0.0 and beyond.hysteresis == 0.0:
+        return -beyond.offset, -beyond.offset, T_end + beyond.offset
     mean, moment = 0.0, 0.0
     for k in range(_LOOKS):
         s = (k + 0.5) / _LOOKS
         gone = s if keeps == 0.0 else (1.0 - keeps**s) / (1.0 - keeps)
         here = T + gone * (T_end - T)
-        arrived = _arriving(here + offset, dead_band, hysteresis, arrived)
+        arrived = _arriving(here, beyond, arrived)
         mean += (here - arrived) / _LOOKS
         moment += s * (here - arrived) / _LOOKS
-    arrived = _arriving(T_end + offset, dead_band, hysteresis, arrived)
+    arrived = _arriving(T_end, beyond, arrived)
     return 4.0 * mean - 6.0 * moment, 6.0 * moment - 2.0 * mean, arrived
 
 

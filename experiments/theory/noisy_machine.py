@@ -36,17 +36,17 @@ def noise_effects(dynamics: Dynamics, machine: WindowMachine, v: float, dt: floa
     """
     assert dynamics.noise is not None
     assert dynamics.dt is not None
-    noise, n = dynamics.noise(v), len(machine.v)
+    noise, n = dynamics.noise(v), len(machine.tables.v)
     e = noise.shape[1]
     steer = np.eye(len(dynamics.states))[DELTA]
     before = settled_root(row_noise(dynamics, {"phi_dot": dynamics.output, "delta": steer}, v, dt))
     chance = np.random.default_rng(NOISE_SEED)
-    within = _both_ways(chance.standard_normal((n * machine.steps, e, PAIRS)))
+    within = _both_ways(chance.standard_normal((n * machine.tables.per_sample, e, PAIRS)))
     earlier = _both_ways(chance.standard_normal((before.shape[1], PAIRS)))
     shaking = Shaking(before @ earlier, np.ascontiguousarray(noise @ within))
     noisy = machine.simulate(np.repeat(start[:, np.newaxis], 2 * PAIRS, axis=1), shaking)
     still = machine.simulate(start[:, np.newaxis])
-    read = within[:: machine.steps]
+    read = within[:: machine.tables.per_sample]
     shown = [noisy.phi_dot - still.phi_dot, noisy.delta - still.delta]
     for name, one in zip(("phi_dot", "delta"), shown, strict=True):
         if name in dynamics.reading:

@@ -28,6 +28,8 @@ from experiments.theory.machine_steps import (
     SHOWN_LEAN_RATE,
     SHOWN_STEER,
     SHOWN_YAW_RATE,
+    MachineTables,
+    Nonlinearities,
     simulate_machine,
 )
 from hil.design.closed_loop import yaw_rate
@@ -39,39 +41,6 @@ from models.nonlinear.parameters import pack_bicycle
 
 LEAST_KEPT = 1e-6
 LONGEST_RESPONSE_STEP = 0.005  # s; of a weave of 10 rad/s the third harmonic turns by 0.15 rad in it
-
-
-@dataclass(frozen=True)
-class Nonlinearities:
-    """Nonlinearities of a machine, beyond the linear theory of it.
-
-    Attributes
-    ----------
-    bicycle : bool
-        The bicycle leans and steers by its nonlinear equations of motion.
-    coulomb : float
-        Dry friction of the steer axis [N m], at rest and in motion.
-    dead_band : float
-        Torque of the drive [N m] below which none arrives at the steer axis; of a larger one the rest.
-    hysteresis : float
-        Torque [N m] by which what arrives lags behind on its way up and down.
-    offset : float
-        Torque [N m] that the drive adds, ahead of both.
-    lagging : {1, -1}
-        Where a window begins what arrives lags behind a torque that rises, or that falls.
-    """
-
-    bicycle: bool = True
-    coulomb: float = 0.0
-    dead_band: float = 0.0
-    hysteresis: float = 0.0
-    offset: float = 0.0
-    lagging: int = 1
-
-    @property
-    def lossy(self) -> bool:
-        """Does the drive or its bearings keep some torque, in a way that is not smooth?"""
-        return max(self.coulomb, self.dead_band, self.hysteresis) > 0.0
 
 
 class WindowMotion(NamedTuple):
@@ -93,24 +62,9 @@ class Shaking(NamedTuple):
 class WindowMachine:
     """Machine of a theory, made ready for the speeds of one window; `simulate` as often as wanted."""
 
-    maps: tuple[Array, Array, Array]
-    change: Array
-    off: Array
-    v: Array  # (n,) m/s, true
-    v_dot: Array  # (n,) m/s^2
-    embed: Array  # (m, 4 + k)
-    steps: int  # within a sampling interval
-    rows: Array  # (k, 2 + 2, m): accelerations of lean and steer, lateral force and yaw rate as read, all linear
-    readings: Array  # (k, m, 4)
-    forced: Array  # (k, 2, 4, 2): states after accelerations constant, and growing from 0 to 1, over one step
-    more: Array  # (k, 3, 2, 2)
-    steer: Array  # (k, 2) accelerations per steer torque
-    felt: Array  # (k,) lateral force that the instruments read per torque on the steer
-    torque: Array  # (m,)
-    keeps: float  # share of a change of the drive's torque that is left after a step; 0 where it is no lag
-    packed: Array
-    place: tuple[float, float, float]  # steer axis tilt [rad], sensor [m]
+    tables: MachineTables
     nonlinearities: Nonlinearities
+    embed: Array  # (m, 4 + k)
     rest: Array  # (m,) where the machine is at rest under the offset of its drive
 
     def simulate(self, starts: Array, shaking: Shaking | None = None) -> WindowMotion:
@@ -122,38 +76,10 @@ class WindowMachine:
         shaking : Shaking, optional
             Without it there is no noise.
         """
-        F, left, weight = self.maps
-        extra = self.nonlinearities
         whole = self.embed @ starts + self.rest[:, np.newaxis]
         shaken = np.zeros((0, *whole.shape)) if shaking is None else shaking.steps
-        shown = simulate_machine(
-            whole if shaking is None else whole + shaking.before,
-            F,
-            left,
-            weight,
-            self.change,
-            self.off,
-            self.v,
-            self.v_dot,
-            self.steps,
-            self.rows,
-            self.readings,
-            self.forced,
-            self.more,
-            self.steer,
-            self.felt,
-            self.torque,
-            self.keeps,
-            self.packed,
-            self.place,
-            extra.bicycle,
-            extra.coulomb,
-            extra.dead_band,
-            extra.hysteresis,
-            extra.offset,
-            float(extra.lagging),
-            shaken,
-        )
+        begin = whole if shaking is None else whole + shaking.before
+        shown = simulate_machine(begin, self.tables, self.nonlinearities, shaken)
         return WindowMotion(shown[:, SHOWN_LEAN_RATE], shown[:, SHOWN_STEER], shown[:, SHOWN_YAW_RATE])
 
 
@@ -221,22 +147,23 @@ def window_machine(
     m = len(dynamics.states)
     step = dynamics.dt or dt / np.ceil(dt / LONGEST_RESPONSE_STEP - 1e-9)
     at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
-    maps = step_maps(dynamics, at, step)
-    nodes = _nodes(at, len(maps[0]))
+    F, left, weight = step_maps(dynamics, at, step)
+    nodes = _nodes(at, len(F))
     torque = np.zeros(m) if mechanics.torque is None else mechanics.torque
     parts = [_at_speed(mechanics, float(node), torque, step) for node in nodes]
     rows, forced, more, steer = map(np.array, zip(*parts, strict=True))
     reached = mechanics.readings or (lambda node: np.zeros((m, N_INSTRUMENTS)))
     middle = float(0.5 * (v.min() + v.max()))
     scale = mechanics.speed_scale
-    return WindowMachine(
-        maps=maps,
+    tables = MachineTables(
+        F=F,
+        left=left,
+        weight=weight,
         change=np.zeros((m, m)) if misread is None else map_change_by_misread(dynamics, middle, step),
         off=np.zeros(len(v)) if misread is None else np.asarray(misread, float),
         v=scale * at,
         v_dot=scale * np.gradient(v, dt),
-        embed=dynamics.starts(float(v[0])),
-        steps=round(dt / step),
+        per_sample=round(dt / step),
         rows=rows,
         readings=np.array([reached(float(node)) for node in nodes]),
         forced=forced,
@@ -244,12 +171,12 @@ def window_machine(
         steer=steer,
         felt=np.array([linear[2] @ torque for linear in rows]) / max(float(torque @ torque), np.finfo(float).tiny),
         torque=np.ascontiguousarray(torque, float),
-        keeps=_kept_torque(maps[0][0], torque),
+        keeps=_kept_torque(F[0], torque),
         packed=pack_bicycle(mechanics.bicycle),
         place=(mechanics.bicycle.lam, mechanics.x_imu, mechanics.z_imu),
-        nonlinearities=nonlinearities,
-        rest=_rest(maps[0][0], forced[0][0] @ steer[0], nonlinearities),
     )
+    rest = _rest(F[0], forced[0][0] @ steer[0], nonlinearities)
+    return WindowMachine(tables, nonlinearities, dynamics.starts(float(v[0])), rest)
 
 
 def _at_speed(mechanics: Mechanics, v: float, torque: Array, step: float) -> tuple[Array, Array, Array, Array]:

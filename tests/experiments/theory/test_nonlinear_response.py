@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from experiments.theory.free_response import free_response
-from experiments.theory.nonlinear_response import Nonlinearities, nonlinear_response
+from experiments.theory.machine_steps import Nonlinearities
+from experiments.theory.nonlinear_response import nonlinear_response
 from experiments.theory.theory import fixed, lean_feedback, open_loop
 from models import catalogue
 from models.coordinates import DELTA, PHI_DOT
