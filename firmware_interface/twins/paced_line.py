@@ -9,7 +9,7 @@ import numpy as np
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faulty_link import fetch, next_arrival
 
-MADE_UP = 0.012  # s late, which a twin makes up for: half of the usual watchdog, so that its drive misses no command
+MADE_UP = 0.012  # s of a late instant, made up for: half of the usual watchdog, so that a drive misses no command
 
 
 def bytes_carried(duration: float, baud: int) -> int:
@@ -81,8 +81,8 @@ def carry_until(lines: Sequence[PacedLine], due: float) -> float:
 class SamplingSchedule:
     """Sampling instants of a twin on the host's clock, one period apart.
 
-    An instant up to `MADE_UP` late is made up for, so that the device's clock goes on as the host's does; a later one
-    moves the schedule along, and the device's clock stands still meanwhile.
+    What an instant is late is made up for, up to `MADE_UP`, so that the device's clock goes on as the host's does; by
+    what exceeds that the schedule is moved along: so long the device's clock stands still.
 
     Attributes
     ----------
@@ -103,6 +103,6 @@ class SamplingSchedule:
         now = carry_until(lines, self._due)
         if now - self._due > MADE_UP:
             self.slips += 1
-            self._due = now
+            self._due = now - MADE_UP
         self._due += self._period
         return now

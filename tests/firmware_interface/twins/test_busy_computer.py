@@ -16,19 +16,18 @@ from hil.rig.file import read_rig
 from hil.runners.emulation import emulated_machine
 from tests.paths import DOCS
 
-LATE, EACH = 0.004, 6  # s, and of how many sleeps one ends so late
 SECONDS = 3.0
+MACHINES = [("node", VirtualNode), ("vectornav-vesc", VirtualMachine)]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("node", VirtualNode), ("vectornav-vesc", VirtualMachine)])
-def test_samples_of_a_twin_that_often_wakes_late_do_not_seem_old(monkeypatch, name, kind):
-    """Each lateness once set its clock back for good; ten in a third of a second were a sample too old to ride by."""
+def served(monkeypatch, name, kind, late, each):
+    """Host's times at which a twin read its plant, of whose sleeps each so many-th ends ``late`` s late; their ages."""
     rig = read_rig(DOCS / f"rigs/{name}.toml")
     now, sleeps, seen = [100.0], [0], []
 
     def sleep(duration):
         sleeps[0] += 1
-        now[0] += duration + (LATE if sleeps[0] % EACH == 0 else 0.0)
+        now[0] += duration + (late if sleeps[0] % each == 0 else 0.0)
 
     def read():
         seen.append(now[0])
@@ -47,5 +46,21 @@ def test_samples_of_a_twin_that_often_wakes_late_do_not_seem_old(monkeypatch, na
     for k, t_host in enumerate(seen):
         follow_clock(timebase, k / step_rate, t_host)
         ages.append(float(timebase["age"]))
-    assert len(seen) == pytest.approx(SECONDS * step_rate, rel=0.01)
-    assert LATE / 2 < max(ages) < 3 * LATE < Limits().stale.value / 4
+    return len(seen) / step_rate, max(ages)
+
+
+@pytest.mark.parametrize(("name", "kind"), MACHINES)
+def test_samples_of_a_twin_that_often_wakes_late_do_not_seem_old(monkeypatch, name, kind):
+    """Each lateness once set its clock back for good; ten in a third of a second were a sample too old to ride by."""
+    late = 0.004
+    lasted, oldest = served(monkeypatch, name, kind, late, each=6)
+    assert lasted == pytest.approx(SECONDS, rel=0.01)
+    assert late / 2 < oldest < 3 * late < Limits().stale.value / 4
+
+
+@pytest.mark.parametrize(("name", "kind"), MACHINES)
+def test_one_that_wakes_too_late_loses_what_exceeds_that(monkeypatch, name, kind):
+    """All of it was lost, and samples seemed 80 ms old: too old to ride by."""
+    lasted, oldest = served(monkeypatch, name, kind, late=0.020, each=40 if kind is VirtualNode else 150)
+    assert 0.9 * SECONDS < lasted < SECONDS
+    assert 0.020 < oldest < Limits().stale.value
