@@ -1,5 +1,6 @@
 """The command line as a person meets it: stable names, JSON in full precision, one sentence when it goes wrong."""
 
+import gc
 import json
 import os
 import subprocess
@@ -249,3 +250,11 @@ def test_help_is_plain_text(riderless, command):
     """Colons around a letter are not pictures: `:B:` once came out as one."""
     _, out, _ = riderless(command, "--help")
     assert all(ord(c) < 0x2600 for c in out)
+
+
+def test_a_command_collects_garbage_seldom_and_leaves_its_caller_as_it_was(monkeypatch):
+    before, within = gc.get_threshold(), []
+    monkeypatch.setattr(cli, "_command_line", lambda: lambda: within.append(gc.get_threshold()[0]))
+    cli.main()
+    assert within == [50_000]
+    assert gc.get_threshold() == before
