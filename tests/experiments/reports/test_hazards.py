@@ -51,11 +51,19 @@ def test_limits_of_the_rig_stand_in_the_words():
     assert "3.21" not in " ".join(row.guard for _, row in ROWS)
 
 
+def texts_on(sheet):
+    return sheet.get_objects(filter=[pdfium.FPDF_PAGEOBJ_TEXT])
+
+
 def test_the_sheet_shows_every_row_whole_and_inside_the_paper(tmp_path):
     hazards = hazards_of(RIG)
     write_hazards_sheet(tmp_path / "hazards.pdf", hazards, replace(RIG, name="Fahrrad Ærø Ω"), "2026-11-22")
-    document = pypdfium2.PdfDocument(tmp_path / "hazards.pdf")
-    text = words("".join(sheet.get_textpage().get_text_range() for sheet in document))
+    with pypdfium2.PdfDocument(tmp_path / "hazards.pdf") as document:
+        sheets = [
+            (sheet.get_textpage().get_text_range(), sheet.get_size(), [text.get_bounds() for text in texts_on(sheet)])
+            for sheet in document
+        ]
+    text = words("".join(said for said, _, _ in sheets))
     for hazard in hazards:
         assert words(hazard.harm) in text
         for row in hazard.rows:
@@ -67,10 +75,9 @@ def test_the_sheet_shows_every_row_whole_and_inside_the_paper(tmp_path):
         assert words(limit.reason) in text
     assert words("Fahrrad Ærø Ω") in text
     assert words("2026-11-22") in text
-    for sheet in document:
-        width, height = sheet.get_size()
-        for thing in sheet.get_objects(filter=[pdfium.FPDF_PAGEOBJ_TEXT]):
-            left, bottom, right, top = thing.get_bounds()
+    for _, (width, height), places in sheets:
+        assert places
+        for left, bottom, right, top in places:
             assert 0 < left < right < width
             assert 0 < bottom < top < height
 
