@@ -109,8 +109,8 @@ def run_realtime(
             "run: use `riderless run --live` or `riderless campaign --live` on Linux, or leave that out of the rig"
         )
     require_fitting(rig, schedule, allow_mismatch)
-    told = dict(extra or {})
-    require_task(rig, schedule, task, linear=getattr(told.get("emulation"), "model", "") == "linear")
+    extra = extra or {}
+    require_task(rig, schedule, task, linear=getattr(extra.get("emulation"), "model", "") == "linear")
     require_armable(rig, schedule)
     require_stable(rig, schedule, speeds, allow_unstable)
     latency = find_latency_test(rig, fifo)
@@ -134,7 +134,7 @@ def run_realtime(
             task=task,
             ports=paths,
             devices=devices,
-            extra={"timing": settings, "latency": latency.as_dict() if latency else None, **told},
+            extra={"timing": settings, "latency": latency.as_dict() if latency else None, **extra},
         )
         with RunWriter(folder, header) as writer:
             with shown_run(feed, writer, header, operator, duration) as (sink, show):

@@ -121,8 +121,10 @@ def simulate(
     return recorder.run(outcome.reason, outcome.cause)
 
 
-def asked_under_control(scenario: Scenario) -> tuple[tuple[float, float], ...]:
-    """Speeds of a scenario, told by the time after the release, as corners over the time under control."""
+def asked_under_control(rig: Rig, scenario: Scenario) -> tuple[tuple[float, float], ...]:
+    """Speeds of a scenario as corners over the time under control, which a rig is asked for that drives its speed."""
+    if rig.speed_drive is None:
+        return ()
     return tuple((float(t) + scenario.release_after, float(v)) for t, v in scenario.speed)
 
 
@@ -209,7 +211,7 @@ class _Ride:
         task: Task,
         allow_mismatch: bool,
     ) -> None:
-        task = replace(task, asked_speeds=asked_under_control(scenario) if rig.speed_drive else ())
+        task = replace(task, asked_speeds=asked_under_control(rig, scenario))
         require_fitting(rig, schedule, allow_mismatch)
         require_task(rig, schedule, task, linear=emulation.model == "linear")
         require_armable(rig, schedule, float(scenario.speed[0][1]))

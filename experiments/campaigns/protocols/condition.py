@@ -112,7 +112,7 @@ class Condition:
     @property
     def task(self) -> Task:
         """Signal, reference, path and speeds, beside balancing."""
-        return Task(self.excitation, asked_speeds=asked_under_control(self.scenario) if self.rig.speed_drive else ())
+        return Task(self.excitation, asked_speeds=asked_under_control(self.rig, self.scenario))
 
     def __repr__(self) -> str:
         return f"<Condition '{self.name}': {self.duration:.1f} s, {len(self.scenario.kicks)} kicks>"

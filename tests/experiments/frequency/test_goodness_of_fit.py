@@ -13,7 +13,6 @@ from experiments.frequency.response import frequency_response
 from experiments.frequency.spectral_lines import MIN_BLOCK_BINS, block_size, measure_lines
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
-from hil.rig.task import Task
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
@@ -36,9 +35,7 @@ def played(tmp_path, kind, seed, emulation=Emulation(), std=None):
         (c,) = identification.plan(identification.Settings(kind="identification", periods=4, **about), bench)
     folder = tmp_path / f"{kind}-{seed}"
     rig = replace(c.rig, std=std or {})
-    outcome = run_lockstep(
-        folder, rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation, Task(c.excitation)
-    )
+    outcome = run_lockstep(folder, rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation, c.task)
     assert outcome.reason == "success"
     return frequency_response(read_run(folder))
 

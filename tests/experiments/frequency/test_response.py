@@ -41,9 +41,7 @@ def measured(tmp_path_factory):
     settings = sine_sweep.Settings(kind="sine_sweep", speeds_m_s=(V,), duration_s=80.0, share_of_limits=0.2)
     (c,) = sine_sweep.plan(settings, bench)
     folder = tmp_path_factory.mktemp("sweep") / "run"
-    outcome = run_lockstep(
-        folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation, Task(c.excitation)
-    )
+    outcome = run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation, c.task)
     assert outcome.reason == "success"
     return frequency_response(read_run(folder))
 
