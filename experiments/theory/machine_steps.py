@@ -84,9 +84,8 @@ def simulate_machine(X, machine, beyond, shaken):
         arrived = _arriving(T, beyond, -np.inf * beyond.lagging)
         rubs = 0.0
         for i in range(n):
-            here, share = machine.left[i], machine.weight[i]
-            after = here + 1 if share != 0.0 else here
-            _between(machine.more, here, after, share, more)
+            here = machine.left[i]
+            _interpolate(machine, i, more)
             for step in range(machine.per_sample):
                 T = _driven(x, machine.torque)
                 arrived = _arriving(T, beyond, arrived)
@@ -129,12 +128,14 @@ def simulate_machine(X, machine, beyond, shaken):
 
 
 @compiled
-def _between(parts, here, after, share, filled):
-    """Fill (3, 2, 2) with the parts (k, 3, 2, 2) between two speeds."""
+def _interpolate(machine, i, more):
+    """Fill ``more`` (3, 2, 2) with mass, damping and stiffness beyond the bicycle's own, at the speed of a sample."""
+    here, share, parts = machine.left[i], machine.weight[i], machine.more
+    after = here + 1 if share != 0.0 else here
     for a in range(3):
         for b in range(2):
             for c in range(2):
-                filled[a, b, c] = parts[here, a, b, c] + share * (parts[after, a, b, c] - parts[here, a, b, c])
+                more[a, b, c] = parts[here, a, b, c] + share * (parts[after, a, b, c] - parts[here, a, b, c])
 
 
 @compiled

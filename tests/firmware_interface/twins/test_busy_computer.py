@@ -21,7 +21,10 @@ MACHINES = [("node", VirtualNode), ("vectornav-vesc", VirtualMachine)]
 
 
 def served(monkeypatch, name, kind, late, each):
-    """Host's times at which a twin read its plant, of whose sleeps each so many-th ends ``late`` s late; their ages."""
+    """Seconds of its own clock that a twin gives in `SECONDS`, and the greatest age of its samples [s].
+
+    Each so many-th of its sleeps ends ``late`` s late.
+    """
     rig = read_rig(DOCS / f"rigs/{name}.toml")
     now, sleeps, seen = [100.0], [0], []
 
