@@ -12,6 +12,7 @@ registry. State is plain float64 so that the tick can tell whether it is still f
 """
 
 import math
+from functools import cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -70,8 +71,9 @@ _STEP_BY_NUMBER = types.int64(_NUMBERS, types.int64, _NUMBERS, types.int64, _NUM
 _BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 
 
+@cache
 def law_entry(step: Any, by_number: bool = False) -> int:
-    """Compile a law for calls by address; returns its address.
+    """Compile a law for calls by address, once in a process; returns its address.
 
     Numba keeps compiled code by the file, name and line of a function, so the entry is compiled as if it stood in the
     law's own file, under a name of its own: two laws that share one would be one, with the memory of the other.

@@ -56,6 +56,10 @@ def test_another_law_needs_no_other_tick():
     assert len(tick.signatures) == made
 
 
+def test_a_law_is_compiled_once_for_all_runs_of_a_process():
+    assert law_entry(counting) == law_entry(counting) != law_entry(exploding)
+
+
 def test_a_law_is_asked_once_a_tick_and_its_wish_is_logged_and_obeyed():
     s = under(counting, 7, settings=(0.01,)).running()
     before = float(s.loop.law_state[0])
