@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,8 @@ def provenance() -> dict[str, Any]:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the project and its runtime requirements, as installed."""
-    try:
-        required = metadata.requires(PACKAGE_NAME) or []
-    except metadata.PackageNotFoundError:
-        return {PACKAGE_NAME: "unknown: not installed"}
-    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line]
-    return {name: _version(name) for name in (PACKAGE_NAME, *names)}
+    """Versions of the project and its runtime requirements, as installed when they were first asked for."""
+    return dict(_versions(PACKAGE_NAME))
 
 
 def git_state(source: Path) -> dict[str, Any]:
@@ -55,13 +51,15 @@ def git_state(source: Path) -> dict[str, Any]:
     if not (source / ".git").exists():
         return _unknown("not run from a git checkout")
     try:
-        commit = _git(source, "rev-parse", "HEAD").strip()
-        changes = _git(source, "status", "--porcelain")
+        told = _git(source, "status", "--porcelain=v2", "--branch").splitlines()
     except subprocess.CalledProcessError as error:
         return _unknown(f"git says: {error.stderr.strip().splitlines()[0]}" if error.stderr else str(error))
     except (OSError, subprocess.TimeoutExpired) as error:
         return _unknown(str(error))
-    return {"commit": commit, "dirty": bool(changes)}
+    commit = told[0].removeprefix("# branch.oid ")
+    if commit == "(initial)":
+        return _unknown("the checkout has no commit yet")
+    return {"commit": commit, "dirty": not all(line.startswith("# ") for line in told)}
 
 
 def _git(source: Path, *arguments: str) -> str:
@@ -72,6 +70,16 @@ def _git(source: Path, *arguments: str) -> str:
 
 def _unknown(reason: str) -> dict[str, Any]:
     return {"commit": "unknown", "dirty": None, "reason": reason}
+
+
+@cache
+def _versions(project: str) -> dict[str, str]:
+    try:
+        required = metadata.requires(project) or []
+    except metadata.PackageNotFoundError:
+        return {project: "unknown: not installed"}
+    names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line]
+    return {name: _version(name) for name in (project, *names)}
 
 
 def _version(name: str) -> str:

@@ -53,13 +53,27 @@ def test_commit_and_changes(checkout):
     assert git_state(checkout) == {"commit": state["commit"], "dirty": True}
 
 
+def test_git_is_asked_once_for_commit_and_changes(checkout, monkeypatch):
+    git(checkout, "commit", "-m", "first")
+    asked, run = [], subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda *given, **named: asked.append(given) or run(*given, **named))
+    assert git_state(checkout)["dirty"] is False
+    assert len(asked) == 1
+
+
 def test_an_untracked_file_makes_a_checkout_dirty(checkout):
     git(checkout, "commit", "-m", "first")
     (checkout / "b.py").write_text("")
     assert git_state(checkout)["dirty"] is True
 
 
-def test_a_checkout_without_a_commit_says_what_git_says(checkout):
+def test_a_checkout_without_a_commit_says_so(checkout):
+    state = git_state(checkout)
+    assert state == {"commit": "unknown", "dirty": None, "reason": "the checkout has no commit yet"}
+
+
+def test_a_broken_checkout_says_what_git_says(checkout):
+    (checkout / ".git/HEAD").write_text("nonsense")
     state = git_state(checkout)
     assert state["commit"] == "unknown"
     assert state["dirty"] is None
