@@ -7,6 +7,7 @@ embedded as JSON (also written beside it, `report.json`). Figures are drawn by t
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,8 +121,9 @@ def _parts_of(report: ReportInput) -> _Parts:
     )
 
 
+@cache
 def _environment() -> "Environment":
-    """Environment of the templates: what a name holds is text, and never markup."""
+    """Environment of the templates, which are compiled once: what a name holds is text, and never markup."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
