@@ -31,5 +31,7 @@ def draw(phase):
     now.set_xdata([phase, phase])
 
 
+fig.draw_without_rendering()
+fig.set_layout_engine("none")  # all frames have the layout of the first
 FuncAnimation(fig, draw, np.linspace(0, 2 * np.pi, 24, endpoint=False)).save("moving.gif", PillowWriter(fps=12))
 plt.close(fig)
