@@ -1,13 +1,10 @@
 """Tables on screens of any width, and in files: every cell of every column is there to be read."""
 
-import fcntl
 import os
 import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from collections import Counter
 
 import pytest
@@ -16,12 +13,16 @@ from experiments.terminal.tables import GAP, table_blocks
 from hil.runners.simulated_run import run_lockstep
 from tests.hil.machine import gains, rig_of, scenario
 
+WIDTHS = (60, 80, 100, 120)
 SHOW = """
-import shlex, sys
+import fcntl, shlex, struct, sys, termios
 from experiments.cli import app
-for line in sys.argv[1:]:
-    print("\\n@@", flush=True)
-    app(shlex.split(line), standalone_mode=False)
+for columns in map(int, sys.argv[1].split(",")):
+    if columns:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    for line in sys.argv[2:]:
+        print("\\n@@", flush=True)
+        app(shlex.split(line), standalone_mode=False)
 """
 NAME = "Silver under poles, the second afternoon, 5.0 m/s"
 
@@ -44,18 +45,20 @@ def commands(tmp_path_factory):
     )
 
 
-def shown(commands, columns):
-    """What a terminal of so many columns shows of each command, a file for None."""
-    call = [sys.executable, "-c", SHOW, *commands]
+def in_a_file(commands):
+    """What a file gets of each command; `COLUMNS` says 60, which is of no concern to it."""
+    call = [sys.executable, "-c", SHOW, "0", *commands]
+    done = subprocess.run(call, env=os.environ | {"COLUMNS": "60"}, capture_output=True, text=True, timeout=110)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("@@")[1:]
+
+
+def on_terminals(commands):
+    """What terminals of each width show of each command: one process, whose window somebody draws wider."""
+    call = [sys.executable, "-c", SHOW, ",".join(map(str, WIDTHS)), *commands]
     environment = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    if columns is None:
-        done = subprocess.run(call, env=environment | {"COLUMNS": "60"}, capture_output=True, text=True, timeout=110)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.split("@@")[1:]
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environment |= {"TERM": "xterm"}
-    process = subprocess.Popen(call, env=environment, stdout=slave, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(call, env=environment | {"TERM": "xterm"}, stdout=slave, stderr=subprocess.DEVNULL)
     os.close(slave)
     text = b""
     try:
@@ -65,12 +68,19 @@ def shown(commands, columns):
         pass
     os.close(master)
     assert process.wait(60) == 0, text[-2000:]
-    return re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r\n", "\n").split("@@")[1:]
+    parts = re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r\n", "\n").split("@@")[1:]
+    n = len(commands)
+    return {columns: parts[i * n : (i + 1) * n] for i, columns in enumerate(WIDTHS)}
 
 
 @pytest.fixture(scope="module")
 def whole(commands):
-    return shown(commands, None)
+    return in_a_file(commands)
+
+
+@pytest.fixture(scope="module")
+def shown(commands):
+    return on_terminals(commands)
 
 
 def words(text):
@@ -94,9 +104,9 @@ def test_a_file_gets_whole_tables_whatever_the_terminal(whole):
     assert max(len(line) for line in whole[-1].splitlines()) > 120  # no sentence and no row is broken
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100, 120])
-def test_a_terminal_shows_every_column_and_every_cell(whole, commands, columns):
-    for command, text, complete in zip(commands, shown(commands, columns), whole, strict=True):
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_terminal_shows_every_column_and_every_cell(whole, shown, commands, columns):
+    for command, text, complete in zip(commands, shown[columns], whole, strict=True):
         assert "…" not in text, command
         missing = words(complete) - words(text)
         assert not missing, f"{command} at {columns} columns lacks {missing}"
