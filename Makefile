@@ -31,11 +31,11 @@ run: $(READY)
 	$(BIN)/riderless campaign docs/campaigns/rate_drive.toml --out runs
 
 # A file's tests stay with one worker, so that what they share is made once; in their order, for the long files come early.
-# One worker more than two processors: some tests wait for processes, disks and browsers.
+# Two workers more than two processors: some tests wait for processes, disks and browsers.
 # Real-time tests come last. They mostly wait, so two at a time leave each a processor; each is judged beside a floor
 # measured in the same seconds, and tried again where the computer starved it.
 SPREAD := --dist loadfile --no-loadscope-reorder
-WORKERS := -n 3 $(SPREAD)
+WORKERS := -n 4 $(SPREAD)
 REALTIME_WORKERS := -n 2 $(SPREAD)
 
 test: $(READY)
