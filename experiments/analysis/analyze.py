@@ -19,7 +19,8 @@ from experiments.analysis.process_noise.wording import noise_json
 from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle, without_stops
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.window_notes import apply_notes
-from experiments.analysis.windows import find_windows, make_window
+from experiments.analysis.windows.cut import make_window
+from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for

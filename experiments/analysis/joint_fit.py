@@ -14,7 +14,7 @@ import numpy as np
 from experiments.analysis.estimators.result import root_mean_square, too_noisy
 from experiments.analysis.identification import Identification, identify
 from experiments.analysis.output_error import Segment
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Fit, Response, Window
 from experiments.theory.modes import MIN_TURN, dominant_mode
 from experiments.theory.theory import theory_for

@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.analysis.estimators import estimate, single_mode
 from experiments.analysis.estimators.result import MIN_CYCLES
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Response
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MIN_DELAY, SampledLoop

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle
-from experiments.analysis.windows import WindowRules
+from experiments.analysis.windows.rules import WindowRules
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for

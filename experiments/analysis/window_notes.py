@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Note, Rejected, Response, Window
 from experiments.recordings import published
 from experiments.recordings.read import find_recordings

@@ -11,7 +11,7 @@ from numba import typeof
 from experiments.analysis.compare import compare
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.measurable import emulated_loop
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Response
 from firmware_interface.twins.faulty_link import post
 from firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant

@@ -11,7 +11,8 @@ import numpy as np
 from experiments.analysis.likelihood.forced_windows import BEFORE_KICK
 from experiments.analysis.measurable import kick_rates
 from experiments.analysis.output_error import Segment
-from experiments.analysis.windows import WindowRules, make_window
+from experiments.analysis.windows.cut import make_window
+from experiments.analysis.windows.rules import WindowRules
 from experiments.datatypes import Response
 from experiments.dynamics import Theory
 from experiments.recordings.run_response import averaged_samples

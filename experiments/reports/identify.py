@@ -9,7 +9,7 @@ from experiments.analysis.identification import Identification, identify
 from experiments.analysis.likelihood.forced_windows import forced_segments, kicked_segments, require_known_input
 from experiments.analysis.likelihood.profile import REACH, Profile, profiles
 from experiments.analysis.output_error import Segment
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Response
 from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused

@@ -18,7 +18,8 @@ from scipy.special import ndtri
 from experiments.analysis.estimators import bootstrap, era, estimate, log_decrement, several_modes, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.prediction import predict
-from experiments.analysis.windows import find_windows, make_window
+from experiments.analysis.windows.cut import make_window
+from experiments.analysis.windows.find import find_windows
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Fit, Response, Window

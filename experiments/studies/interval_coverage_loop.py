@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from experiments.analysis.identification import identify
 from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.output_error import Segment
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.protocols.treadmill import Settings, plan
 from experiments.campaigns.sweeps import spread

@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.prediction import predict
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Response
 from experiments.recordings import author_windows
 from experiments.studies.interval_coverage import (

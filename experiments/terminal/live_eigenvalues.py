@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.analysis.estimators import estimate
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.recordings.read import read_recording
 from experiments.reports.text import eigenvalue_text
 from models.errors import InputError

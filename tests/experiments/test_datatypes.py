@@ -9,7 +9,8 @@ from experiments.analysis.estimators import ESTIMATORS, estimate
 from experiments.analysis.identification import Identification
 from experiments.analysis.verdict.conditions import ConditionMeans
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from experiments.analysis.windows import find_windows, make_window
+from experiments.analysis.windows.cut import make_window
+from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Comparison, Fit, Prediction
 from experiments.frequency.goodness_of_fit import ResponseGoodness
 from experiments.frequency.response import FrequencyResponse, Transfer

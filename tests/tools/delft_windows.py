@@ -18,7 +18,7 @@ from scipy.signal import find_peaks
 
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.onsets.kicks import DetectedKick, KickRules, background_amplitude, find_kicks, without_bias
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Fit, Rejected, Response, Window
 from experiments.recordings import foreign
 from experiments.studies.markdown_tables import markdown_table, put_tables

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.analysis.output_error import Segment
-from experiments.analysis.windows import WindowRules, make_window
+from experiments.analysis.windows.cut import make_window
+from experiments.analysis.windows.rules import WindowRules
 from experiments.datatypes import Response
 from experiments.recordings.played_parts import played_parts
 from experiments.theory.theory import theory_for

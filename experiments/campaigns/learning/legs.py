@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.analysis.windows import WindowRules
+from experiments.analysis.windows.rules import WindowRules
 from experiments.campaigns.protocols.auto import Settings
 from experiments.campaigns.protocols.condition import Condition
 from experiments.emulation.hand_kicks import RELEASE_DELAY

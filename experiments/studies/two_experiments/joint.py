@@ -10,7 +10,7 @@ from experiments.analysis.identification import Identification, identify
 from experiments.analysis.likelihood.forced_windows import forced_segments
 from experiments.analysis.likelihood.profile import Profile, profiles
 from experiments.analysis.output_error import Segment
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.recordings.read import find_recordings, read_recording
 from models.errors import InputError
 

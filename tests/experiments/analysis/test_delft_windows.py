@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.analysis.onsets.kicks import DetectedKick
-from experiments.analysis.windows import WindowRules, find_windows
+from experiments.analysis.windows.find import find_windows
+from experiments.analysis.windows.rules import WindowRules
 from experiments.datatypes import Marker
 from experiments.recordings import foreign
 from tests.tools import delft_windows

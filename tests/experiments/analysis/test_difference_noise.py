@@ -7,7 +7,7 @@ import pytest
 
 from experiments.analysis.estimators import estimate
 from experiments.analysis.prediction import predict
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Response
 from experiments.theory.run_theory import theory_with
 from experiments.theory.theory import open_loop

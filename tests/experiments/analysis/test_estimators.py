@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from experiments.analysis.estimators import estimate, several_modes
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.estimators.variable_projection import basis_functions
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Response
 from tests.experiments.synthetic import coloured, damped
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from experiments.analysis.estimators import ESTIMATORS, estimate
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Response, Window
 from experiments.recordings import foreign
 from models.errors import InputError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.onsets.kicks import KickRules, find_kicks
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
 from experiments.recordings.read import read_recording

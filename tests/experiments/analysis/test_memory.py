@@ -13,7 +13,8 @@ import pytest
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.onsets.kicks import KickRules, find_kicks
 from experiments.analysis.steer_parts.steer_stops import find_steer_stops
-from experiments.analysis.windows import make_window, rejected_not_free
+from experiments.analysis.windows.cut import make_window
+from experiments.analysis.windows.refuse import rejected_not_free
 from experiments.datatypes import Comparison, Prediction
 from experiments.recordings.runs import release_markers
 from experiments.reports.page.window_pictures import window_picture

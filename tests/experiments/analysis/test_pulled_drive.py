@@ -9,7 +9,7 @@ from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.difference_noise import difference_influence, drawn_differences, sensor_covariance
 from experiments.analysis.estimators import estimate
 from experiments.analysis.initial_state import estimate_initial_state, machine_in, nonlinear_initial_state
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.studies.verdict_calibration.judge import ask_verdict
 from experiments.studies.verdict_calibration.simulate import campaign_responses
 from experiments.studies.verdict_calibration.strata import STRATA, Stratum, StudyCampaign

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Marker
 from tests.experiments.commands.test_cli import call
 from tests.experiments.synthetic import damped, kicked

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.onsets.free_motion import KICK_MEMORY, unexplained_motion
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.recordings.run_response import response_of_run
 from hil.design.methods import design
 from hil.runners.simulated_run import simulate

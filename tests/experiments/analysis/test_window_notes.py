@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.window_notes import apply_notes, attach_notes, read_notes
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.cli import app
 from experiments.datatypes import Note
 from models.errors import InputError

@@ -8,7 +8,9 @@ import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.onsets.kicks import KickRules, find_kicks, find_swings
-from experiments.analysis.windows import WindowRules, find_windows, row_of_next_push
+from experiments.analysis.windows.cut import row_of_next_push
+from experiments.analysis.windows.find import find_windows
+from experiments.analysis.windows.rules import WindowRules
 from experiments.recordings import foreign
 from tests.experiments.synthetic import kicked
 

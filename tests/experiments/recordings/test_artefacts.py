@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Response
 from experiments.recordings.artefacts import mend_flaws
 from experiments.recordings.checked import Recorded

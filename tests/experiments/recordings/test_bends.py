@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.recordings import run_response
 from experiments.recordings.run_response import response_of_run
 from experiments.reports.timeline.recorded import kick_times

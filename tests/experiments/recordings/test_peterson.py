@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import butter, detrend, filtfilt
 
 from experiments.analysis.likelihood.forced_windows import forced_segments
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.recordings.foreign import read_foreign
 from experiments.reports.identify import identify_parameters
 from models import catalogue

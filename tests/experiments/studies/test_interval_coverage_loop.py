@@ -9,7 +9,7 @@ from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.joint_fit import fit
 from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.verdict.goodness_of_fit import verdicts
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.studies import interval_coverage_loop
 from experiments.studies.interval_coverage_loop import (
     HALF_WIDTH_95,

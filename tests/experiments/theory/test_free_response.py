@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows.cut import make_window
 from experiments.theory.free_response import simulate_free_response
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import lean_feedback, open_loop

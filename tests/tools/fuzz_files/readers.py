@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import tomli_w
 
 from experiments.analysis.window_notes import apply_notes, read_notes
-from experiments.analysis.windows import find_windows
+from experiments.analysis.windows.find import find_windows
 from experiments.campaigns.file import read_campaign
 from experiments.campaigns.migration import migrate
 from experiments.datatypes import Response

@@ -1,0 +1,138 @@
+"""Beginning and end of a window, and the straight line through its speeds."""
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from experiments.analysis.onsets.kicks import DetectedKick, find_swings, row_count, turning_row
+from experiments.analysis.windows.rules import WindowRules
+from experiments.datatypes import Response, Window
+from models.array_types import Array
+
+
+def make_window(response: Response, start: int, stop: int, rule: str = "given") -> Window:
+    """Make the window of rows start to stop, with the straight line through its speeds.
+
+    Parameters
+    ----------
+    response : Response
+    start : int
+        First row.
+    stop : int
+        One past the last row.
+    rule : str
+        Sentence that says why it was cut so.
+    """
+    start = min(start, len(response.t) - 2)
+    stop = max(stop, start + 2)
+    t, v = response.t[start:stop], response.v[start:stop]
+    middle = 0.5 * (t[0] + t[-1])
+    slope, v_mean = np.polyfit(t - middle, v, 1)
+    half = slope * (t[-1] - middle)
+    return Window(
+        source=response.source,
+        start=start,
+        stop=stop,
+        t_start=float(t[0]),
+        t_end=float(t[-1]),
+        v_mean=float(v_mean),
+        v_start=float(v_mean - half),
+        v_end=float(v_mean + half),
+        rule=rule,
+    )
+
+
+def cut_window(
+    response: Response, s: Array, noise: float, kick: DetectedKick, following: DetectedKick | None, rules: WindowRules
+) -> tuple[int, int, str]:
+    """Cut the window of one kick: first row, row past the last, and the rule that gave them.
+
+    Parameters
+    ----------
+    response : Response
+    s : (n,)
+        Lean rate without bias.
+    noise : float
+        Amplitude of the background, in the unit of the lean rate.
+    kick : DetectedKick
+    following : DetectedKick or None
+        The next one.
+    rules : WindowRules
+    """
+    t, dt, n = response.t, response.dt, len(s)
+    ends = {"end of recording": n}
+    if following is not None:
+        margin = rules.margin_swinging if following.swinging else rules.margin
+        ends["next kick"] = following.onset - row_count(margin, dt)
+    until = min(ends.values())  # what is not free later ends no window of this kick
+    if response.free is not None and not (free := response.free[kick.end : until]).all():
+        ends["end of the free part"] = kick.end + int(np.argmin(free))
+    last = min(ends.values())
+    seen = min(last, kick.end + row_count(rules.longest + rules.slowest, dt))
+    again = None if kick.listed else row_of_next_push(s[kick.end : seen], noise, rules)
+    if again is not None:
+        ends["it is pushed again"] = kick.end + again - row_count(rules.begun, dt)
+        last = ends["it is pushed again"]
+    cycle = cycle_rows(s, kick, dt, rules)
+    faded = kick.end + row_of_fading(s[kick.end : last], cycle, rules)
+    affordable = kick.listed or (faded - kick.end) * dt >= rules.settle_needs
+    settle = rules.settle if affordable else 0.0
+    start = kick.end + round(settle / dt)
+    if response.steer_late > 0.0:  # that drive turns the motion back while the push goes on
+        start = max(start, kick.onset + row_count(rules.push + response.steer_late, dt))
+        settle = max(settle, round((start - kick.end) * dt, 3))
+    least = rules.least_marked if kick.listed else rules.least_cycles
+    if faded < last:
+        ends["it fades"] = max(faded, start + round(least * cycle))
+    ends["greatest length"] = start + row_count(rules.longest, dt)
+    why = min(ends, key=lambda name: ends[name])
+    origin = "release" if kick.released else "marked kick" if kick.marked else "kick"
+    rule = f"{settle:g} s after the {origin} of {t[kick.onset]:.2f}-{t[kick.end]:.2f} s, until {why}"
+    return start, ends[why], rule
+
+
+def row_of_next_push(s: Array, noise: float, rules: WindowRules) -> int | None:
+    """Row of a response, begun at its peak, where a swing begins that grows after swings had shrunk; None without.
+
+    One mode never does that, and of several only where a small growing one is left when the others have died: such
+    a recording wants marks. A push into a motion still going on is no sudden rise above what was just before, so
+    the rule that finds kicks misses it.
+    """
+    found = find_swings(s, max(rules.unrest * abs(s[0]), rules.unrest_noise * noise)) if len(s) else []
+    size = [abs(s[b] - s[a]) for a, b in found]
+    for i in range(1, len(found)):
+        smallest = min(size[:i])
+        if smallest < size[0] and size[i] > rules.again * smallest and size[i] - smallest > rules.pushed * size[0]:
+            return found[i][0]
+    return None
+
+
+def cycle_rows(s: Array, kick: DetectedKick, dt: float, rules: WindowRules) -> int:
+    """Rows of one cycle: turning points of a mode lie half a cycle apart, however damped it is.
+
+    Parameters
+    ----------
+    s : (n,)
+        Lean rate without bias.
+    kick : DetectedKick
+    dt : float
+        Sampling interval [s].
+    rules : WindowRules
+    """
+    slowest, ahead = row_count(rules.slowest, dt), row_count(rules.kicks.turned, dt)
+    # into a motion still going on: the kick need not end where the whole turns
+    begin = kick.end + (turning_row(s[kick.end :], slowest, ahead) if kick.swinging else 0)
+    return 2 * (turning_row(s[begin:], slowest, ahead) or 1)
+
+
+def row_of_fading(s: Array, cycle: int, rules: WindowRules) -> int:
+    """Row of a response, begun at its peak, from which the kick no longer shows; its length if never."""
+    half = cycle // 2
+    if len(s) <= half:
+        return len(s)
+    parts = sliding_window_view(np.pad(s, (0, half), mode="edge"), 2 * half)
+    # half the range of the cycle after each row, whatever the offset; at the end of half a cycle at least
+    size = 0.5 * (parts.max(axis=1) - parts.min(axis=1))
+    then = np.append(size[2 * half :], np.zeros(min(2 * half, len(size))))
+    gone = size < rules.faded * abs(s[0])
+    gone |= (size < rules.weak * abs(s[0])) & (then > rules.steady * size)
+    return int(np.argmax(gone)) if gone.any() else len(s)

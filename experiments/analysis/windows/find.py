@@ -1,0 +1,138 @@
+"""Search for the free responses of a recording, after its kicks or where its torque went off."""
+
+import numpy as np
+
+from experiments.analysis.onsets.kicks import (
+    DetectedKick,
+    SeparatedMotion,
+    find_kicks,
+    find_release,
+    row_count,
+    separate_motion,
+    without_bias,
+)
+from experiments.analysis.onsets.marks import snap_marks
+from experiments.analysis.windows.cut import cut_window, cycle_rows, make_window
+from experiments.analysis.windows.refuse import lost_signal, refusal_reason, rejected_not_free
+from experiments.analysis.windows.rules import WindowRules
+from experiments.datatypes import Rejected, Response, Window
+from models.array_types import true_spans
+
+
+def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[list[Window], list[Rejected]]:
+    """Find the free responses in a recording, and the parts refused with the reason.
+
+    Parameters
+    ----------
+    response : Response
+        Evenly sampled lean rate and speed; ``free`` and kick markers are obeyed where present.
+    rules : WindowRules, optional
+        By default those of the lab.
+    """
+    rules = rules or WindowRules()
+    if any(marker.kind == "release" for marker in response.markers):
+        return released_windows(response, rules)
+    motion = separate_motion(response, rules.kicks.smooth)
+    s, noise = motion.s, motion.background
+    found, rejected = possible_kicks(response, motion, rules)
+    largest = max((kick.size for kick in found), default=0.0)
+    windows: list[Window] = []
+    kicks: dict[int, DetectedKick] = {}  # by their places in ``found``
+    for place, kick in enumerate(found):
+        needed = rules.peak_marked * noise
+        if not kick.marked:
+            needed = max(rules.peak_unmarked * noise, rules.kicks.stands_out * motion.unrest, rules.alike * largest)
+        if kick.size >= needed:
+            kicks[place] = kick
+        else:
+            rejected.append(too_small(response, kick, needed))
+    for place, kick in kicks.items():
+        before = push_before(found, kick, rules)
+        later = enumerate(found[place + 1 :], place + 1)
+        # a push that counts ends the motion before it, be it too small for a window of its own
+        counts = (k for i, k in later if i in kicks or k.size >= rules.stirred * kick.size)
+        following = next((k for k in counts if k.onset > kick.onset), None)
+        start, stop, rule = cut_window(response, s, noise, kick, following, rules)
+        window = make_window(response, start, stop, rule)
+        reason = refusal_reason(response, s, before, kick, window, rules)
+        if reason:
+            rejected.append(Rejected(response.source, float(response.t[kick.onset]), window.t_end, reason))
+        else:
+            windows.append(window)
+    if not kicks:
+        reason = f"no kick: no sudden rise above the background of {noise:.2g} {response.phi_dot_unit}"
+        rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), reason))
+    return windows, sorted(rejected, key=lambda r: r.t_start)
+
+
+def possible_kicks(
+    response: Response, motion: SeparatedMotion, rules: WindowRules
+) -> tuple[list[DetectedKick], list[Rejected]]:
+    """Find what may begin a window, kicks and a release, in order of time; and what is refused before that."""
+    rejected = rejected_not_free(response)
+    found, unmet = snap_marks(response, motion, find_kicks(response, rules.kicks, motion), rules.kicks)
+    release = find_release(response, motion, found, rules.kicks)
+    if release is not None:  # the jump of letting go itself is no kick
+        jump = release.onset - row_count(rules.kicks.calm, response.dt)
+        found = [release, *(kick for kick in found if not jump <= kick.onset <= release.onset)]
+    return sorted(found, key=lambda kick: kick.onset), [*rejected, *unmet]
+
+
+def push_before(found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
+    """Last push before a kick that counts beside it, be it too small to make a window of its own.
+
+    Parameters
+    ----------
+    found : list of DetectedKick
+        In order of time.
+    kick : DetectedKick
+    rules : WindowRules
+    """
+    least = rules.stirred * kick.size
+    return next((k for k in reversed(found) if k.end <= kick.onset and k.size >= least and not k.released), None)
+
+
+def released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
+    """Cut the windows of a recording in which the torque went off now and then: its free parts, less the caster's time.
+
+    What grows from a release needs no kick, and begins too small to look like one.
+    """
+    windows: list[Window] = []
+    rejected = rejected_not_free(response)
+    s, dt = without_bias(response, rules.kicks.smooth), response.dt
+    for a, b in [] if response.free is None else true_spans(response.free):
+        start, stop = a + round(rules.settle / dt), b
+        end = "the torque came back"
+        if stop - start > row_count(rules.longest, dt):
+            stop, end = start + row_count(rules.longest, dt), "greatest length"
+        length = (stop - start) * dt
+        cycle = cycle_rows(s, DetectedKick(start, start), dt, rules) * dt if length > 0.0 else np.inf
+        t_start, t_end = float(response.t[a]), float(response.t[b - 1])
+        if length < cycle:
+            reason = f"too short: {max(length, 0.0):.2f} s of torque off, wanted one cycle, {cycle:.2f} s"
+            rejected.append(Rejected(response.source, t_start, t_end, reason))
+        elif lost := lost_signal(response.phi_dot, slice(start, stop), dt, rules):
+            rejected.append(Rejected(response.source, t_start, t_end, lost))
+        else:
+            rule = f"{rules.settle:g} s after the torque went off at {t_start:.2f} s, until {end}"
+            windows.append(make_window(response, start, stop, rule))
+    return windows, sorted(rejected, key=lambda r: r.t_start)
+
+
+def too_small(response: Response, kick: DetectedKick, needed: float) -> Rejected:
+    """Refusal of a bump no higher than the unrest of the recording explains.
+
+    Parameters
+    ----------
+    response : Response
+    kick : DetectedKick
+    needed : float
+        Least peak, in the unit of the lean rate.
+    """
+    peak, unit = kick.size, response.phi_dot_unit
+    return Rejected(
+        response.source,
+        float(response.t[kick.onset]),
+        float(response.t[kick.end]),
+        f"too small: {peak:.2g} {unit} at its peak, wanted {needed:.2g} in this recording",
+    )
