@@ -268,12 +268,7 @@ class SampledLoop:
         if self._lane.stop:
             lane_part.track(N, self._tracking, v, self._lane, _ESTIMATES_USED, own=False)
         law = self.schedule.linearised(v)
-        told = np.array([self._noise_told(name, N, stds) for name in law.inputs])
-        N[U_PREV] = law.D @ told
-        N[self._law_part] = law.B @ told
-        if not self._waiting:
-            N[self._motion] += np.outer(self._plant_at(v)[0].G[: len(self._motion)], N[U_PREV])
-        return N
+        return self._commanded(v, N, law, np.array([self._noise_told(name, N, stds) for name in law.inputs]))
 
     def place_noise(self, v: float, sigma: float) -> Array:
         """Change of the next state by one sample's noise of the sensor of place, (m,); none without a lane.
@@ -293,11 +288,15 @@ class SampledLoop:
         told = np.array(
             [N[self._lane][lane_part.LANE_TOLD[x]] if x in lane_part.LANE_TOLD else [0.0] for x in law.inputs]
         )
+        return self._commanded(v, N, law, told)[:, 0]
+
+    def _commanded(self, v: float, N: Array, law: LinearLaw, told: Array) -> Array:
+        """Noise ``N`` (m, k) of the estimates, with what the law makes of that in its inputs, ``told`` (p, k)."""
         N[U_PREV] = law.D @ told
         N[self._law_part] = law.B @ told
         if not self._waiting:
             N[self._motion] += np.outer(self._plant_at(v)[0].G[: len(self._motion)], N[U_PREV])
-        return N[:, 0]
+        return N
 
     def _noise_told(self, name: str, N: Array, stds: Array) -> Array:
         """Noise of each instrument in one input of the law, (4,), with that in the estimates ``N`` (m, 4)."""
