@@ -20,7 +20,7 @@ MEASURED = (
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
     root = tmp_path_factory.mktemp("logs")
-    long = write_long_log(root / "long", 900.0, every=30.0)
+    long = write_long_log(root / "long", 900.0)
     assert (long / "run.mcap").stat().st_size > 190e6
     return write_long_log(root / "small", 20.0), long
 
@@ -54,7 +54,7 @@ def test_a_log_of_200_mb_takes_little_more_memory_than_a_small_one(logs, tmp_pat
     )
     assert much < little + MORE
     if command == "analyze":
-        assert len(said["windows"]) > 26  # of 30 kicks
+        assert len(said["windows"]) > 100  # of 112 kicks
     if command == "replay":
         assert said["identical"]
     if command == "export":

@@ -8,8 +8,8 @@ import numpy as np
 EVERY = 8.0  # s between kicks
 
 
-def write_long_log(folder: Path, seconds: float, rate: float = 1000.0, every: float = EVERY) -> Path:
-    """Write a run of so many seconds with a kick every so many; a second at 1 kHz takes 220 kB."""
+def write_long_log(folder: Path, seconds: float, rate: float = 1000.0) -> Path:
+    """Write a run of so many seconds; a second at 1 kHz takes 220 kB."""
     from hil.design.methods import design
     from hil.rig.rig import Rig
     from hil.runners.simulated_run import run_lockstep
@@ -18,7 +18,7 @@ def write_long_log(folder: Path, seconds: float, rate: float = 1000.0, every: fl
 
     rig = Rig(catalogue.load_bicycle("Silver"), rate=rate)
     gains = design(rig.bicycle, "poles", (4.5, 5.0, 5.5), rig.timing, zeta=0.12)
-    rng, times = np.random.default_rng(1), np.arange(2.0, seconds - 3.0, every)
+    rng, times = np.random.default_rng(1), np.arange(2.0, seconds - 3.0, EVERY)
     kicks = tuple(Kick(float(t), float(rng.choice([-1.0, 1.0]) * rng.uniform(2.5, 3.5))) for t in times)
     run_lockstep(folder, rig, gains, Scenario(speed=((0.0, 5.0),), kicks=kicks, seed=3), seconds)
     return folder

@@ -16,9 +16,10 @@ import os, sys
 os.umask(int(sys.argv[1], 8))
 from experiments.commands._kernel_cache import use_kernel_cache
 use_kernel_cache()
-print(os.environ["NUMBA_CACHE_DIR"])
+sys.path.insert(0, sys.argv[2])
+import kernel
+print(os.environ["NUMBA_CACHE_DIR"], kernel.double(21))
 """
-COMPILE = "sys.path.insert(0, sys.argv[2])\nimport kernel\nprint(kernel.double(21))\n"
 
 
 @pytest.fixture
@@ -29,26 +30,20 @@ def home(tmp_path):
     return folder
 
 
-def folder_under(umask, home, program=PROGRAM):
-    """Ask a process of its own with that umask for the folder of the kernels: what it printed, and what it said."""
+def compile_under(umask, home):
+    """Compile a kernel in a process of its own with that umask: folder of the kernels, what was said."""
     kept = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
     done = subprocess.run(
-        [sys.executable, "-c", program, umask, str(home.parent)],
+        [sys.executable, "-c", PROGRAM, umask, str(home.parent)],
         env={**kept, "HOME": str(home), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip(), done.stderr
-
-
-def compile_under(umask, home):
-    """Compile a kernel there: folder of the kernels, what was said."""
-    printed, said = folder_under(umask, home, PROGRAM + COMPILE)
-    folder, answer = printed.split()
+    folder, answer = done.stdout.split()
     assert answer == "42"
-    return folder, said
+    return folder, done.stderr
 
 
 def open_to_others(home):
@@ -69,19 +64,19 @@ def test_nobody_else_may_write_there_whatever_the_umask(umask, home):
 
 
 def test_a_folder_that_others_could_have_filled_is_not_used(home):
-    first, _ = folder_under("022", home)
+    first, _ = compile_under("022", home)
     os.chmod(first, 0o777)
-    folder, said = folder_under("022", home)
+    folder, said = compile_under("022", home)
     assert folder != first
     assert folder.startswith(str(home))
     assert said == f"compiled kernels in {first} are not used, for others may write there: using {folder}; delete it\n"
-    assert folder_under("022", home)[0] == folder, "the next start finds that one again"
+    assert compile_under("022", home)[0] == folder, "compiled once, not at every start"
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("which", ["kernels", "all of it"])
 def test_a_folder_of_somebody_else_is_not_used(which, home):
-    first, _ = folder_under("022", home)
+    first, _ = compile_under("022", home)
     given = first if which == "kernels" else os.path.dirname(first)
     os.chown(given, 65534, 65534)
     folder, said = compile_under("022", home)
@@ -91,11 +86,11 @@ def test_a_folder_of_somebody_else_is_not_used(which, home):
 
 
 def test_a_link_in_its_place_is_not_followed(home, tmp_path):
-    first, _ = folder_under("022", home)
+    first, _ = compile_under("022", home)
     elsewhere = tmp_path / "elsewhere"
     os.rename(first, elsewhere)
     os.symlink(elsewhere, first)
-    folder, said = folder_under("022", home)
+    folder, said = compile_under("022", home)
     assert folder not in (first, str(elsewhere))
     assert "is no folder" in said
 
@@ -104,7 +99,7 @@ def test_where_everybody_may_rename_it_is_not_used(home):
     cache = home / ".cache"
     cache.mkdir()
     cache.chmod(0o777)
-    folder, said = folder_under("022", home)
+    folder, said = compile_under("022", home)
     assert folder.startswith(str(home / ".riderless"))
     assert f"anybody may rename what lies in {cache}" in said
 
@@ -112,6 +107,6 @@ def test_where_everybody_may_rename_it_is_not_used(home):
 def test_without_a_home_it_lives_as_long_as_the_process(home):
     (home / ".cache").write_text("a file in the way", encoding="utf-8")
     (home / ".riderless").write_text("and another", encoding="utf-8")
-    folder, said = folder_under("000", home)
+    folder, said = compile_under("000", home)
     assert "compiling anew" in said
     assert not os.path.exists(folder)
