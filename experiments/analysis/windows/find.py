@@ -13,7 +13,7 @@ from experiments.analysis.onsets.kicks import (
 )
 from experiments.analysis.onsets.marks import snap_marks
 from experiments.analysis.windows.cut import cut_window, cycle_rows, make_window
-from experiments.analysis.windows.refuse import lost_signal, refusal_reason, rejected_not_free
+from experiments.analysis.windows.refuse import lost_signal, refusal_reason, rejected_not_free, too_small
 from experiments.analysis.windows.rules import WindowRules
 from experiments.datatypes import Rejected, Response, Window
 from models.array_types import true_spans
@@ -117,22 +117,3 @@ def released_windows(response: Response, rules: WindowRules) -> tuple[list[Windo
             rule = f"{rules.settle:g} s after the torque went off at {t_start:.2f} s, until {end}"
             windows.append(make_window(response, start, stop, rule))
     return windows, sorted(rejected, key=lambda r: r.t_start)
-
-
-def too_small(response: Response, kick: DetectedKick, needed: float) -> Rejected:
-    """Refusal of a bump no higher than the unrest of the recording explains.
-
-    Parameters
-    ----------
-    response : Response
-    kick : DetectedKick
-    needed : float
-        Least peak, in the unit of the lean rate.
-    """
-    peak, unit = kick.size, response.phi_dot_unit
-    return Rejected(
-        response.source,
-        float(response.t[kick.onset]),
-        float(response.t[kick.end]),
-        f"too small: {peak:.2g} {unit} at its peak, wanted {needed:.2g} in this recording",
-    )

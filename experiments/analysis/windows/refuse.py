@@ -76,6 +76,25 @@ def lost_signal(y: Array, part: slice, dt: float, rules: WindowRules) -> str:
     return ""
 
 
+def too_small(response: Response, kick: DetectedKick, needed: float) -> Rejected:
+    """Refusal of a bump no higher than the unrest of the recording explains.
+
+    Parameters
+    ----------
+    response : Response
+    kick : DetectedKick
+    needed : float
+        Least peak, in the unit of the lean rate.
+    """
+    peak, unit = kick.size, response.phi_dot_unit
+    return Rejected(
+        response.source,
+        float(response.t[kick.onset]),
+        float(response.t[kick.end]),
+        f"too small: {peak:.2g} {unit} at its peak, wanted {needed:.2g} in this recording",
+    )
+
+
 def rejected_not_free(response: Response) -> list[Rejected]:
     """Stretches that the recording itself marks as not free."""
     if response.free is None:
