@@ -16,7 +16,7 @@ from tests.paths import SHARED
 from tests.realtime_floor import measured_floor
 
 use_kernel_cache()  # before any test imports numba
-gc.set_threshold(50_000, 20, 20)  # of what tests import and make little is garbage, and looking for it took a tenth
+gc.set_threshold(50_000, 20, 20)  # of what tests import and make little is garbage, and looking for it took a twentieth
 # Started in the background by a shell, the tests would hand a SIGINT that is ignored on to the programs they interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("repeatable", derandomize=True, deadline=None)

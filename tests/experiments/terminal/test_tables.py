@@ -45,7 +45,8 @@ def commands(tmp_path_factory):
     )
 
 
-def in_a_file(commands):
+@pytest.fixture(scope="module")
+def whole(commands):
     """What a file gets of each command; `COLUMNS` says 60, which is of no concern to it."""
     call = [sys.executable, "-c", SHOW, "0", *commands]
     done = subprocess.run(call, env=os.environ | {"COLUMNS": "60"}, capture_output=True, text=True, timeout=110)
@@ -53,7 +54,8 @@ def in_a_file(commands):
     return done.stdout.split("@@")[1:]
 
 
-def on_terminals(commands):
+@pytest.fixture(scope="module")
+def shown(commands):
     """What terminals of each width show of each command: one process, whose window somebody draws wider."""
     call = [sys.executable, "-c", SHOW, ",".join(map(str, WIDTHS)), *commands]
     environment = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
@@ -71,16 +73,6 @@ def on_terminals(commands):
     parts = re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r\n", "\n").split("@@")[1:]
     n = len(commands)
     return {columns: parts[i * n : (i + 1) * n] for i, columns in enumerate(WIDTHS)}
-
-
-@pytest.fixture(scope="module")
-def whole(commands):
-    return in_a_file(commands)
-
-
-@pytest.fixture(scope="module")
-def shown(commands):
-    return on_terminals(commands)
 
 
 def words(text):
