@@ -9,7 +9,7 @@ from firmware_interface.devices.link import CARRIES, entry_points
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.messages import COMMAND_KIND_TORQUE
-from firmware_interface.node.protocol import PROTOCOL_VERSION
+from firmware_interface.node.layouts import PROTOCOL_VERSION
 from firmware_interface.port import SerialPort
 
 DeviceSettings = Mapping[str, float]

@@ -12,7 +12,8 @@ from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.framing import FRAME_OVERHEAD
 from firmware_interface.kernels import njit
 from firmware_interface.node.hello import Hello, ask_hello
-from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
+from firmware_interface.node.layouts import COMMAND_SIZE, SAMPLE_SIZE
+from firmware_interface.node.protocol import encode_command
 from firmware_interface.node.protocol import receive_samples as receive_samples
 from firmware_interface.port import SerialPort
 

@@ -8,111 +8,34 @@ A frame that is well-formed but of another version, an unknown type or the wrong
 in ``frames_bad_version`` and otherwise ignored.
 """
 
-from typing import Any
-
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from firmware_interface.calibration import is_off_scale
 from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
 from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_ANGLE
-
-PROTOCOL_VERSION = 3
-
-FRAME_SAMPLE = 1  # node to computer, one per period
-FRAME_COMMAND = 2  # computer to node, answering a sample
-FRAME_HELLO = 3  # node to computer, when asked
-FRAME_HELLO_REQUEST = 4  # computer to node
-
-FIRMWARE_NAME_SIZE = 16  # bytes
-
-# The payloads, byte by byte: little-endian, nothing between the fields.
-_HEADER = [("version", "u1"), ("type", "u1"), ("seq", "<u2")]
-HEADER_LAYOUT = np.dtype(_HEADER)
-SAMPLE_LAYOUT = np.dtype(
-    [
-        *_HEADER,
-        ("t_us", "<u4"),
-        ("gyro_x_counts", "<i2"),
-        ("gyro_y_counts", "<i2"),
-        ("gyro_z_counts", "<i2"),
-        ("accel_x_counts", "<i2"),
-        ("accel_y_counts", "<i2"),
-        ("accel_z_counts", "<i2"),
-        ("steer_counts", "<i4"),
-        ("wheel_mrad_s", "<i4"),
-        ("torque_mNm", "<i2"),
-        ("bus_mV", "<u2"),
-        ("status", "u1"),
-        ("faults", "u1"),
-        ("command_seq", "<u2"),
-        ("rejected", "u1"),
-        ("refused", "u1"),
-        ("seq_high", "<u2"),
-    ]
+from firmware_interface.node.layouts import (
+    COMMAND_LAYOUT,
+    COMMAND_SIZE,
+    FIRMWARE_NAME_SIZE,
+    FLAG_BITS,
+    FRAME_COMMAND,
+    FRAME_HELLO,
+    FRAME_HELLO_REQUEST,
+    FRAME_SAMPLE,
+    HEADER_LAYOUT,
+    HELLO_LAYOUT,
+    HELLO_REQUEST_LAYOUT,
+    HELLO_REQUEST_SIZE,
+    HELLO_SIZE,
+    PROTOCOL_VERSION,
+    SAMPLE_LAYOUT,
+    SAMPLE_SIZE,
+    VALUE_MAX,
+    laid_over,
 )
-COMMAND_LAYOUT = np.dtype(
-    [
-        *_HEADER,
-        ("value", "<i2"),
-        ("expiry_ms", "<u2"),
-        ("sample_seq", "<u4"),
-        ("session", "<u4"),
-        ("flags", "u1"),
-    ]
-)
-HELLO_LAYOUT = np.dtype(
-    [
-        *_HEADER,
-        ("firmware", "u1", (FIRMWARE_NAME_SIZE,)),
-        ("rate_hz", "<u2"),
-        ("torque_limit_mNm", "<u2"),
-        ("watchdog_ms", "<u2"),
-        ("gyro_lsb", "<f4"),
-        ("accel_lsb", "<f4"),
-        ("steer_counts_per_turn", "<u4"),
-        ("session", "<u4"),
-        ("kind", "u1"),
-        ("obeys", "u1"),
-        ("rate_limit_mrad_s", "<u2"),
-        ("angle_limit_100urad", "<u2"),
-    ]
-)
-HELLO_REQUEST_LAYOUT = np.dtype([*_HEADER, ("nonce", "<u4"), ("kind", "u1")])
 
 _HALF_OF_THE_NUMBERS = 0x8000  # a longer way forward is a step back
-
-# Bytes. Not plain ints: numba compiles a function anew for every literal int it is handed.
-SAMPLE_SIZE = np.int64(SAMPLE_LAYOUT.itemsize)
-COMMAND_SIZE = np.int64(COMMAND_LAYOUT.itemsize)
-HELLO_SIZE = np.int64(HELLO_LAYOUT.itemsize)
-HELLO_REQUEST_SIZE = np.int64(HELLO_REQUEST_LAYOUT.itemsize)
-
-VALUE_MAX = 32767  # -32768 is left free: the two ends of the scale are alike
-COMMAND_SCALES = (1e3, 1e3, 1e4)  # of a command's value in its frame, by kind: mN m, mrad/s, 100 urad
-FLAG_BITS = 0x0F  # of the byte of flags; the kind has the others
-
-# What the node says of itself, as it stands in the frame.
-HELLO = np.dtype(
-    [
-        ("seq", "u2"),  # number of the request it answers
-        ("firmware", "u1", (FIRMWARE_NAME_SIZE,)),  # name, ASCII, padded with zeros
-        ("rate_hz", "u2"),  # samples per second
-        ("torque_limit_mNm", "u2"),  # the node never applies more
-        ("watchdog_ms", "u2"),  # torque is zero this long after the last command
-        ("gyro_lsb", "f4"),  # rad/s per count
-        ("accel_lsb", "f4"),  # m/s^2 per count
-        ("steer_counts_per_turn", "u4"),  # of the encoder's own shaft
-        ("session", "u4"),  # in which commands count from now on; 0 for none
-        ("kind", "u1"),  # that its commands must have
-        ("obeys", "u1"),  # kinds the node can open a session for: bit k is kind k
-        ("rate_limit_mrad_s", "u2"),  # the node never turns the steer faster
-        ("angle_limit_100urad", "u2"),  # nor further from its encoder's zero
-    ],
-    align=True,
-)
 
 # A decoder that also watches the numbers of the samples. (Its own fields come first: behind the
 # others they would make it, to numba, a subtype of DECODER.)
@@ -131,22 +54,6 @@ RECEIVER = np.dtype(
 def new_receiver() -> np.void:
     """Fresh receiver of samples, a record of type ``RECEIVER``, all counters zero."""
     return np.zeros(1, RECEIVER)[0]
-
-
-def _laid_over(typingctx, data, start, layout):
-    """View the bytes ``data[start:]`` as a record of the dtype ``layout``; the length is unchecked."""
-    if not isinstance(data, types.Array) or data.dtype != types.uint8 or data.ndim != 1 or data.layout != "C":
-        return None
-
-    def _build_view(context, builder, signature, args):
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        first = builder.gep(array.data, [args[1]])
-        return builder.bitcast(first, context.get_value_type(signature.return_type))
-
-    return layout.dtype(data, types.intp, layout), _build_view
-
-
-laid_over: Any = intrinsic(_laid_over)  # its calls are typed by numba, not by mypy
 
 
 @njit(cache=True, nogil=True)

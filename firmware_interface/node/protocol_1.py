@@ -8,7 +8,7 @@ import numpy as np
 from firmware_interface.framing import close_frame, next_frame
 from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE
-from firmware_interface.node.protocol import (
+from firmware_interface.node.layouts import (
     FRAME_COMMAND,
     FRAME_HELLO,
     FRAME_HELLO_REQUEST,
@@ -17,9 +17,8 @@ from firmware_interface.node.protocol import (
     SAMPLE_LAYOUT,
     VALUE_MAX,
     laid_over,
-    note_sequence,
-    read_readings,
 )
+from firmware_interface.node.protocol import note_sequence, read_readings
 
 _VERSION = 1
 _SAMPLE_LAYOUT = np.dtype([(name, SAMPLE_LAYOUT[name]) for name in SAMPLE_LAYOUT.names[:-2]])  # type: ignore[index]

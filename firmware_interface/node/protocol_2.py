@@ -8,7 +8,7 @@ import numpy as np
 from firmware_interface.framing import close_frame, next_frame
 from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_TORQUE
-from firmware_interface.node.protocol import (
+from firmware_interface.node.layouts import (
     COMMAND_LAYOUT,
     COMMAND_SIZE,
     FRAME_COMMAND,
@@ -19,9 +19,8 @@ from firmware_interface.node.protocol import (
     SAMPLE_SIZE,
     VALUE_MAX,
     laid_over,
-    note_sequence,
-    read_readings,
 )
+from firmware_interface.node.protocol import note_sequence, read_readings
 
 _VERSION = 2
 _HELLO_SIZE, _HELLO_REQUEST_SIZE = 42, 8  # bytes

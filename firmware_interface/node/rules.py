@@ -31,9 +31,8 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
+from firmware_interface.node.layouts import FRAME_COMMAND, FRAME_HELLO_REQUEST
 from firmware_interface.node.protocol import (
-    FRAME_COMMAND,
-    FRAME_HELLO_REQUEST,
     decode_command,
     encode_hello,
     encode_sample,

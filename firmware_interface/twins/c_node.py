@@ -15,7 +15,7 @@ from firmware_interface.calibration import steer_command, to_counts
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_FRAME
 from firmware_interface.messages import COMMAND_KIND_TORQUE, FAULT_DRIVE
-from firmware_interface.node.protocol import COMMAND_SCALES
+from firmware_interface.node.layouts import COMMAND_SCALES
 from firmware_interface.twins.c_library import FirmwareState, Identity, Readings, as_c_pointer, load_library
 from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, FaultKind, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post

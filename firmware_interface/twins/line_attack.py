@@ -9,7 +9,7 @@ import numpy as np
 from firmware_interface.framing import close_frame
 from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE
-from firmware_interface.node.protocol import COMMAND_LAYOUT, COMMAND_SIZE, FRAME_COMMAND, PROTOCOL_VERSION, laid_over
+from firmware_interface.node.layouts import COMMAND_LAYOUT, COMMAND_SIZE, FRAME_COMMAND, PROTOCOL_VERSION, laid_over
 from firmware_interface.twins.faults import FaultKind
 
 _KEPT = 2048  # frames: 10 s at 200 Hz

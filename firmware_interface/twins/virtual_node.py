@@ -21,7 +21,7 @@ from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
 from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.node.protocol import SAMPLE_SIZE
+from firmware_interface.node.layouts import SAMPLE_SIZE
 from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
 from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post

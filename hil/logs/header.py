@@ -339,7 +339,7 @@ def new_header(
     TypeError
         ``extra`` holds what JSON cannot.
     """
-    from firmware_interface.node.protocol import PROTOCOL_VERSION
+    from firmware_interface.node.layouts import PROTOCOL_VERSION
     from hil.rig.recorded_rig import rig_to_record
     from models.linear.whipple import canonical_matrices
 

@@ -9,7 +9,7 @@ from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.link import LINK_STATE, new_link
 from firmware_interface.devices.registry import device_of_run
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
-from firmware_interface.node.protocol import PROTOCOL_VERSION
+from firmware_interface.node.layouts import PROTOCOL_VERSION
 from hil.controllers.controller import Controller
 from hil.loop.clock_offset import TIMEBASE
 from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from firmware_interface.kernels import njit
-from firmware_interface.node.protocol import PROTOCOL_VERSION
+from firmware_interface.node.layouts import PROTOCOL_VERSION
 from hil.logs.export import STATE_PREFIX
 from hil.logs.header import RunHeader
 from hil.logs.log import Run

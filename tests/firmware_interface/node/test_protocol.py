@@ -19,7 +19,7 @@ from firmware_interface.messages import (
     COMMAND_KIND_TORQUE,
     RAW,
 )
-from firmware_interface.node import protocol, reference_codec
+from firmware_interface.node import layouts, protocol, reference_codec
 from tests.firmware_interface.wire import SESSION, as_bytes, encoded, payloads, record, sample_frame
 from tests.paths import DOCS
 
@@ -88,7 +88,7 @@ MEANING = {
     "SAMPLE": (RAW, SAMPLE_66536, protocol.encode_sample, protocol.decode_sample),
     "COMMAND": (COMMAND, COMMAND_1234, protocol.encode_command, protocol.decode_command),
     "COMMAND_ANGLE": (COMMAND, COMMAND_1235, protocol.encode_command, protocol.decode_command),
-    "HELLO": (protocol.HELLO, HELLO_7, protocol.encode_hello, protocol.decode_hello),
+    "HELLO": (layouts.HELLO, HELLO_7, protocol.encode_hello, protocol.decode_hello),
 }
 
 
@@ -134,7 +134,7 @@ def test_worked_hello_request():
     assert reference_codec.decode(line[:-1]) == request
     assert reference_codec.encode(request) == line
     payload = FRAMES["HELLO_REQUEST"]["payload"]
-    assert protocol.frame_type(as_bytes(payload), len(payload)) == protocol.FRAME_HELLO_REQUEST
+    assert protocol.frame_type(as_bytes(payload), len(payload)) == layouts.FRAME_HELLO_REQUEST
     assert protocol.request_nonce(as_bytes(payload)) == 0x1234ABCD
 
 
@@ -207,7 +207,7 @@ def test_commands_of_the_two_codecs(command):
 def test_hellos_of_the_two_codecs(hello):
     line = reference_codec.encode(hello)
     (payload,) = payloads(new_decoder(), line)
-    read = record(protocol.HELLO)
+    read = record(layouts.HELLO)
     assert protocol.decode_hello(as_bytes(payload), len(payload), read)
     assert read["firmware"].tobytes() == hello.firmware
     assert tuple(read.tolist())[2:] == tuple(hello)[2:]
@@ -316,10 +316,10 @@ def test_plain_layouts_have_the_documented_sizes():
     sizes = {kind: 2 + layout.size for kind, (_, layout) in reference_codec.LAYOUTS.items()}
     assert sizes == {1: 40, 2: 17, 3: 48, 4: 9}
     assert sizes == {
-        protocol.FRAME_SAMPLE: protocol.SAMPLE_SIZE,
-        protocol.FRAME_COMMAND: protocol.COMMAND_SIZE,
-        protocol.FRAME_HELLO: protocol.HELLO_SIZE,
-        protocol.FRAME_HELLO_REQUEST: protocol.HELLO_REQUEST_SIZE,
+        layouts.FRAME_SAMPLE: layouts.SAMPLE_SIZE,
+        layouts.FRAME_COMMAND: layouts.COMMAND_SIZE,
+        layouts.FRAME_HELLO: layouts.HELLO_SIZE,
+        layouts.FRAME_HELLO_REQUEST: layouts.HELLO_REQUEST_SIZE,
     }
 
 
@@ -329,10 +329,10 @@ TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "i16": "<i2", "i32": "<i4", "f3
 @pytest.mark.parametrize(
     ("title", "layout"),
     [
-        ("1 SAMPLE", protocol.SAMPLE_LAYOUT),
-        ("2 COMMAND", protocol.COMMAND_LAYOUT),
-        ("3 HELLO", protocol.HELLO_LAYOUT),
-        ("4 HELLO_REQUEST", protocol.HELLO_REQUEST_LAYOUT),
+        ("1 SAMPLE", layouts.SAMPLE_LAYOUT),
+        ("2 COMMAND", layouts.COMMAND_LAYOUT),
+        ("3 HELLO", layouts.HELLO_LAYOUT),
+        ("4 HELLO_REQUEST", layouts.HELLO_REQUEST_LAYOUT),
     ],
 )
 def test_layout_is_the_table_of_the_document(title, layout):
@@ -347,6 +347,6 @@ def test_layout_is_the_table_of_the_document(title, layout):
         else:
             wanted[name] = (np.dtype((TYPES[kind], (int(count),))) if count else np.dtype(TYPES[kind]), at)
     fields = {name: layout.fields[name][:2] for name in layout.names}
-    header = {name: fields.pop(name) for name in protocol.HEADER_LAYOUT.names}
+    header = {name: fields.pop(name) for name in layouts.HEADER_LAYOUT.names}
     assert header == {"version": (np.dtype("u1"), 0), "type": (np.dtype("u1"), 1), "seq": (np.dtype("<u2"), 2)}
     assert fields == wanted
