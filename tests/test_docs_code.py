@@ -1,0 +1,51 @@
+"""Code in the readme and the docs: what it imports is there, and the page on constraints runs from top to bottom."""
+
+import ast
+import importlib
+import re
+from textwrap import dedent
+
+import pytest
+
+from tests.paths import DOCS, ROOT
+
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
+OURS = ("riderless", "models", "firmware_interface", "hil", "experiments")
+
+
+def blocks(page):
+    """Blocks of Python on a page, in their order."""
+    return [dedent(code) for code in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.M)]
+
+
+WITH_CODE = [page for page in PAGES if blocks(page)]
+
+
+def imported(code):
+    """(module, name) of everything of ours that a block imports."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] in OURS)
+
+
+def test_there_are_many():
+    assert sum(len(list(imported(code))) for page in WITH_CODE for code in blocks(page)) > 25
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+def test_what_a_page_imports_is_there(page):
+    for code in blocks(page):
+        for module, name in imported(code):
+            found = importlib.import_module(module)
+            assert name is None or hasattr(found, name), f"{module} has no {name}"
+
+
+def test_the_page_on_constraints_runs():
+    names = {}
+    for code in blocks(DOCS / "constrained.md"):
+        exec(compile(code, "constrained.md", "exec"), names)
+    assert names["states"].shape == (3, len(names["x"]))
+    torque = names["ahead"].T_delta
+    assert torque.shape == (21,) and torque.any()
