@@ -48,4 +48,5 @@ def test_the_page_on_constraints_runs():
         exec(compile(code, "constrained.md", "exec"), names)
     assert names["states"].shape == (3, len(names["x"]))
     torque = names["ahead"].T_delta
-    assert torque.shape == (21,) and torque.any()
+    assert torque.shape == (21,)
+    assert torque.any()

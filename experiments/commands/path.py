@@ -48,14 +48,17 @@ def _asked_rows(route: "Route", rig: "Rig") -> list[tuple[str, float, float, str
     """Name, largest size, limit and unit of what a route asks for."""
     import numpy as np
 
+    from models.linear.path import farthest_wheel
+
     table = route.table()
     most = np.abs(table).max(axis=0)
     limits: Any = rig.limits
     asked = (("lean", most[5], "rad"), ("steer", most[6], "rad"), ("torque", most[9], "N m"))
     rows = [(name, float(size), float(getattr(limits, name).value), unit) for name, size, unit in asked]
     if rig.place is not None and rig.place.belt_width is not None:
-        front = np.abs(table[:, 2] + rig.bicycle.w * np.sin(table[:, 3])).max()
-        rows.append(("sideways", float(max(most[2], front)), rig.place.edge, "m"))
+        rows.append(
+            ("sideways", float(farthest_wheel(rig.bicycle, table[:, 2], table[:, 3]).max()), rig.place.edge, "m")
+        )
     return rows
 
 

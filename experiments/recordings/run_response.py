@@ -44,6 +44,7 @@ from hil.loop.states import State
 from hil.rig.rig import Rig
 from models.array_types import Array
 from models.errors import InputError
+from models.linear.path import front_wheel_place
 
 COARSE_STEP = 0.005  # s
 SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over
@@ -96,7 +97,7 @@ def lane_path(header: RunHeader, ticks: np.ndarray) -> LanePath | None:
         return None
     rear: Array = np.array(rows["y_est"])
     half = rig.place.belt_width / 2.0 if rig.place.belt_width is not None else np.inf
-    return LanePath(np.array(rows["t"]), rear, rear + rig.bicycle.w * np.sin(rows["psi_est"]), half)
+    return LanePath(np.array(rows["t"]), rear, front_wheel_place(rig.bicycle, rear, rows["psi_est"]), half)
 
 
 def coarsen(response: Response) -> Response:

@@ -68,29 +68,6 @@ def require_rideable(bicycle: Bicycle, path: Path, v: float, limits: RideLimits)
     )
 
 
-def require_on_belt(path: Path, half_width: float, wheelbase: float) -> None:
-    """Refuse a path that leads a wheel off a belt of ``half_width`` [m] to either side of its middle.
-
-    Parameters
-    ----------
-    path : Path
-    half_width, wheelbase : float
-        m
-
-    Raises
-    ------
-    InputError
-    """
-    front = path.y + wheelbase * np.sin(path.psi)
-    most = np.maximum(np.abs(path.y), np.abs(front))
-    i = int(np.argmax(most))
-    if most[i] > half_width:
-        raise InputError(
-            f"the path {path.name} leads a wheel {most[i]:.2f} m from the middle at {path.s[i]:.0f} m, and the belt "
-            f"ends at {half_width:g} m: choose a narrower path"
-        )
-
-
 def _beyond(demand: PathDemand, limits: RideLimits) -> tuple[str, str, str, float] | None:
     """First quantity beyond its limit: name, size and limit in words, and where [m]; None where all are within."""
     for what, values, limit in (

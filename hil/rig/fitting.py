@@ -17,6 +17,7 @@ from hil.loop.reference import Reference
 from hil.rig.rig import Rig, RigPort
 from hil.rig.task import Task
 from models.errors import InputError
+from models.linear.path import farthest_wheel
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
 
@@ -138,8 +139,7 @@ def require_route_kept(rig: Rig, schedule: Controller | None, route: Route, line
             'small headings only: take the nonlinear one, model="nonlinear" or --model nonlinear'
         )
     if rig.place is not None and rig.place.belt_width is not None:
-        front = table[:, 2] + rig.bicycle.w * np.sin(table[:, 3])
-        farthest = float(np.maximum(np.abs(table[:, 2]), np.abs(front)).max())
+        farthest = float(farthest_wheel(rig.bicycle, table[:, 2], table[:, 3]).max())
         if farthest > rig.place.edge:
             raise InputError(
                 f"the path {route.name} leads a wheel {farthest:.2f} m from the middle, and the belt's edge less the "

@@ -38,6 +38,16 @@ def position_rates(v: ArrayLike, psi: ArrayLike) -> tuple[Array, Array]:
     return v.copy(), v * psi
 
 
+def front_wheel_place(bicycle: Bicycle, y_P: ArrayLike, psi: ArrayLike) -> Array:
+    """Place of the front contact across the lane [m], a wheelbase ahead of the rear one at ``y_P`` along ``psi``."""
+    return np.asarray(y_P, dtype=float) + bicycle.w * np.sin(psi)
+
+
+def farthest_wheel(bicycle: Bicycle, y_P: ArrayLike, psi: ArrayLike) -> Array:
+    """Distance from the middle of the lane [m] of the wheel that is further from it, at each place and heading."""
+    return np.maximum(np.abs(y_P), np.abs(front_wheel_place(bicycle, y_P, psi)))
+
+
 def extended_matrix(bicycle: Bicycle, v: float) -> Array:
     """Matrix (6, 6) [1/s] of the free bicycle with its heading and sideways place, states `GROUND_STATES`.
 

@@ -5,7 +5,7 @@ import pytest
 
 from hil.design.lqr import lqr_gain, state_cost
 from hil.guidance.demand import path_demand
-from hil.guidance.rideable import RideLimits, require_on_belt, require_rideable
+from hil.guidance.rideable import RideLimits, require_rideable
 from hil.guidance.shapes import circle, figure_of_eight, lane_change, slalom
 from models import load_bicycle
 from models.coordinates import T_DELTA
@@ -86,10 +86,3 @@ def test_limits_refuse_and_tell_at_which_speed_it_would_do():
 def test_each_limit_is_looked_at(limits, v, words):
     with pytest.raises(InputError, match=words):
         require_rideable(load_bicycle("Silver"), lane_change(1.0, 8.0), v, limits)
-
-
-def test_a_path_that_leaves_the_belt_is_refused():
-    silver = load_bicycle("Silver")
-    require_on_belt(lane_change(0.3, 10.0), 0.6, silver.w)
-    with pytest.raises(InputError, match=r"the belt ends at 0\.6 m"):
-        require_on_belt(lane_change(0.7, 10.0), 0.6, silver.w)

@@ -11,6 +11,8 @@ from models.linear.path import (
     PSI,
     Y_P,
     extended_matrix,
+    farthest_wheel,
+    front_wheel_place,
     heading_rate,
     lateral_forces,
     position_rates,
@@ -146,3 +148,10 @@ def test_extended_matrix_leaves_lean_and_steer_alone():
     assert not A[:4, 4:].any()
     assert A[PSI, PHI] == 0.0
     assert A[PSI, PHI_DOT] == 0.0
+
+
+def test_wheels_across_the_lane():
+    b = catalogue.load_bicycle("Silver")
+    turned = np.radians([0.0, 30.0, -30.0, 90.0])  # half a wheelbase, and all of it
+    np.testing.assert_allclose(front_wheel_place(b, 0.1, turned), 0.1 + b.w * np.array([0.0, 0.5, -0.5, 1.0]))
+    np.testing.assert_allclose(farthest_wheel(b, [0.1, 0.1, -0.9], turned[:3]), [0.1, 0.1 + b.w / 2, 0.9 + b.w / 2])
