@@ -6,12 +6,57 @@ from firmware_interface.kernels import njit
 from hil.loop.law import Law, law_entry
 from models.array_types import Array
 
-_COLUMNS = 7  # of a row of its settings: speed [m/s] and six gains
+
+@njit(cache=True, nogil=True)
+def rows_around(settings, first, columns, last, v):
+    """Find the beginnings of the two rows of a table over speed, and the share of the later one. Runs inside the tick.
+
+    Parameters
+    ----------
+    settings : (n,) array
+        In which the rows of the table lie one after the other, each beginning with its speed [m/s].
+    first, columns, last : int
+        Beginning of the first row, length of each, beginning of the last one.
+    v : float
+        Speed [m/s]; beyond the ends of the table both rows are its first or its last.
+
+    Returns
+    -------
+    int, int, float
+    """
+    j = first
+    while j < last and settings[j] < v:
+        j += columns
+    i = j - columns if j > first else j
+    part = (v - settings[i]) / (settings[j] - settings[i]) if j > i and v < settings[j] else 1.0
+    return i, j, part
+
+
+@njit(cache=True, nogil=True)
+def torque_of_gains(settings, v, signals):
+    """Torque of gains over speed, linear between speeds, beyond the ends as at the ends. Runs inside the tick.
+
+    Parameters
+    ----------
+    settings : ((m + 1) n,) array
+        One row for each speed: speed [m/s] and m gains.
+    v : float
+        Speed [m/s].
+    signals : tuple of m float
+        What the gains multiply.
+    """
+    columns = len(signals) + 1
+    i, j, part = rows_around(settings, 0, columns, settings.size - columns, v)
+    T = 0.0
+    for n, z in enumerate(signals):
+        low, high = settings[i + 1 + n], settings[j + 1 + n]
+        T -= (low + part * (high - low)) * z
+    return T
 
 
 @njit(cache=True, nogil=True)
 def gains_step(settings, state, e, reference, out):
-    """Wish the torque of the gains, linear between speeds, beyond the ends as at the ends. Runs inside the tick.
+    """Wish the torque of the gains at this speed. Runs inside the tick.
 
     Parameters
     ----------
@@ -20,16 +65,7 @@ def gains_step(settings, state, e, reference, out):
     state : (0,) array
     e, reference, out : records of LOOP_SIGNALS, LOOP_REFERENCE and WISH
     """
-    last, j = settings.size - _COLUMNS, 0  # beginnings of rows
-    while j < last and settings[j] < e.v:
-        j += _COLUMNS
-    i = j - _COLUMNS if j > 0 else 0
-    part = (e.v - settings[i]) / (settings[j] - settings[i]) if j > i and e.v < settings[j] else 1.0
-    T = 0.0
-    for n, z in enumerate((e.phi, e.delta, e.phi_dot, e.delta_dot, e.T, e.u_prev)):
-        low, high = settings[i + 1 + n], settings[j + 1 + n]
-        T -= (low + part * (high - low)) * z
-    out.T_req = T
+    out.T_req = torque_of_gains(settings, e.v, (e.phi, e.delta, e.phi_dot, e.delta_dot, e.T, e.u_prev))
 
 
 def gains_law(v: Array, K: Array) -> Law:

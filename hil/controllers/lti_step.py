@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from firmware_interface.kernels import njit
+from hil.controllers.gains import rows_around
 from hil.loop.law import LAW_INPUTS, REFERENCES, Law, law_entry
 from models.array_types import Array
 
@@ -40,12 +41,8 @@ def lti_step(settings, state, signals, reference, out):
     m, p, n = int(settings[0]), int(settings[1]), int(settings[2])
     places, waits = settings[_HEAD : _HEAD + p], settings[_HEAD + p : _HEAD + p + m]
     width = m + p
-    first, columns, v = _HEAD + p + m, 1 + (m + 1) * width + m, signals[_V]
-    j, last = first, first + (n - 1) * columns  # beginnings of rows
-    while j < last and settings[j] < v:
-        j += columns
-    i = j - columns if j > first else j
-    part = (v - settings[i]) / (settings[j] - settings[i]) if j > i and v < settings[j] else 1.0
+    first, columns = _HEAD + p + m, 1 + (m + 1) * width + m
+    i, j, part = rows_around(settings, first, columns, first + (n - 1) * columns, signals[_V])
     low, high = settings[i + 1 : i + columns], settings[j + 1 : j + columns]
 
     L = (m + 1) * width
