@@ -27,7 +27,7 @@ from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
-__all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design", "method_named"]
+__all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design"]
 
 
 class Method(Protocol):
@@ -47,23 +47,19 @@ METHODS: dict[str, Callable[..., Method]] = {
 DESIGN_SPEEDS = tuple(np.arange(2.0, 8.25, 0.5).tolist())  # m/s, as of `riderless design`
 
 
-def method_named(name: str, **options: Any) -> Method:
-    """Make the method of that name with its options.
+def method_of(methods: Mapping[str, Any], name: str, **options: Any) -> Any:
+    """Make the method of that name among ``methods``, with its options.
 
     Raises
     ------
     InputError
         No such method, no such option of it, or a value it refuses.
     """
-    found: Method = method_of(METHODS, name, **options)
-    return found
-
-
-def method_of(methods: Mapping[str, Any], name: str, **options: Any) -> Any:
-    """Make the method of that name among ``methods``; raises as `method_named`."""
     if not isinstance(name, str) or name not in methods:
-        designs_gains = methods in (METHODS, *STEER_METHODS.values())
-        also = ", or with states of its own lqg or yaw_rate" if designs_gains else ""
+        from hil.design.compensators.methods import COMPENSATORS  # which imports this module
+
+        others = [other for other in COMPENSATORS if other not in methods]
+        also = f", or with states of its own {' or '.join(others)}" if others else ""
         raise InputError(f"the design method must be one of {', '.join(methods)}{also}, found {name!r}")
     known = [item.name for item in fields(methods[name])]
     for option in options:

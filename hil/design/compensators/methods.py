@@ -15,7 +15,7 @@ from hil.controllers.lti import TORQUE_INPUTS, LTIController
 from hil.design.compensators.lqg import LQG
 from hil.design.compensators.steered_lqg import SteerAngleLQG, SteerRateLQG
 from hil.design.compensators.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
-from hil.design.methods import METHODS, checked_speeds, method_of, plain_options
+from hil.design.methods import DESIGN_SPEEDS, METHODS, checked_speeds, method_of, plain_options
 from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
 from hil.design.schedule import GAIN_INPUTS
 from hil.design.steered.methods import STEER_METHODS
@@ -34,7 +34,7 @@ STEER_COMPENSATORS: dict[str, dict[str, Any]] = {
 def design_compensator(
     bicycle: Bicycle,
     method: str = "lqg",
-    speeds: Sequence[float] = tuple(np.arange(2.0, 8.25, 0.5).tolist()),
+    speeds: Sequence[float] = DESIGN_SPEEDS,
     timing: LoopTiming = LoopTiming(),
     *,
     allow_unstable: bool = False,
