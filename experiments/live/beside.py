@@ -29,7 +29,6 @@ DIGEST_EVERY = 0.1  # s
 _LOOK_FOR_RUNS = 0.5  # s
 _FITS_EVERY = 2.0  # s, at least; and four times what they take
 _SETTLED = 0.3  # s that a window must have ended before its fit is shown: more rows may move its end
-_FITS_WAIT = 10.0  # s for the last ones when a run has ended
 
 
 class LiveTeller:

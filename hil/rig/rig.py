@@ -133,11 +133,6 @@ class Rig:
         return f"Rig({self.name}: {self.bicycle.name}, {self.rate:g} Hz, {devices})"
 
     @property
-    def roles(self) -> list[int]:
-        """Roles of the device behind each port, as bits."""
-        return [port.role for port in self.ports]
-
-    @property
     def dt(self) -> float:
         """Nominal period of the loop [s]."""
         return 1.0 / self.rate

@@ -32,11 +32,6 @@ ON_ROUTE = np.dtype(
 )
 
 
-def no_route() -> np.ndarray:
-    """Route of a straight lane, (0, 10): the law is told what it was always told."""
-    return np.zeros((0, len(ROUTE_COLUMNS)))
-
-
 @njit(cache=True, nogil=True)
 def follow_route(route, at, place, signals, steered):
     """Find where on the route the bicycle is, and tell the law how far it is off; fills ``at``. Runs inside the tick.

@@ -50,7 +50,7 @@ def test_a_rig_without_the_limits_of_its_machine_does_not_load(tmp_path):
 def test_two_ports_share_what_a_rig_needs(tmp_path):
     apart = "[[port]]\npath = 'a'\ncarries = ['sensors']\n[[port]]\npath = 'b'\nbaud = 115200\ncarries = ['drive']"
     rig = read_rig(with_text(tmp_path, apart))
-    assert rig.roles == [ROLE_SENSORS, ROLE_DRIVE]
+    assert [port.role for port in rig.ports] == [ROLE_SENSORS, ROLE_DRIVE]
     assert [port.path for port in rig.ports] == ["a", "b"]
     with pytest.raises(InputError, match="once each"):
         read_rig(with_text(tmp_path, "[[port]]\npath = 'a'\ncarries = ['sensors']"))
