@@ -18,6 +18,7 @@ from experiments.campaigns.file import Campaign
 from hil.logs.folders import folder_stem, new_folder, numbered
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
+from hil.runners.disk_room import existing_above
 from hil.runners.operator import Outcome
 from models.errors import InputError
 
@@ -97,7 +98,7 @@ def require_place(folder: Path) -> None:
     ------
     InputError
     """
-    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    there = existing_above(folder)
     if not there.is_dir() or not os.access(there, os.W_OK):
         what = "may not be written into" if there.is_dir() else "is no folder"
         raise InputError(f"the campaign's folder {folder} cannot be made, for {there} {what}: give another --out")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from firmware_interface.devices.registry import device
 from hil.loop.tick_record import PLACE_COLUMNS, SPEED_COLUMNS, TICK
+from hil.memory import in_words
 from hil.rig.rig import Rig
 from models.errors import InputError
 
@@ -42,16 +43,15 @@ def require_disk_room(folder: Path, plans: Iterable[tuple[Rig, float]]) -> None:
     InputError
         Room that is wanted and found, and what to do.
     """
-    above = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    disk = os.statvfs(above)
+    disk = os.statvfs(existing_above(folder))
     free, wanted = disk.f_bavail * disk.f_frsize, sum(log_bytes(rig, duration) for rig, duration in plans)
     if wanted > free:
         raise InputError(
-            f"the log may take {_size(wanted)} in {folder}, found {_size(free)} of room there: make room, plan less "
-            "time, or name a folder on another disk"
+            f"the log may take {in_words(wanted)} in {folder}, found {in_words(free)} of room there: make room, plan "
+            "less time, or name a folder on another disk"
         )
 
 
-def _size(n: int) -> str:
-    """Bytes in the unit a person reads."""
-    return f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.1f} MB"
+def existing_above(folder: Path) -> Path:
+    """Nearest place that exists: the folder itself, or what it would be made in."""
+    return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())

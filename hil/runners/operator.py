@@ -138,13 +138,20 @@ class Operator:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-
-        def heed(number: int, frame: FrameType | None) -> None:
-            self.interrupt(f"stopped by {signal.Signals(number).name}")
-
-        kept = {s: signal.signal(s, heed) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        try:
+        with heeding(lambda name: self.interrupt(f"stopped by {name}")):
             yield
-        finally:
-            for number, handler in kept.items():
-                signal.signal(number, handler)
+
+
+@contextmanager
+def heeding(heed: Callable[[str], None]) -> Iterator[None]:
+    """Call ``heed`` with the name of a SIGINT, SIGTERM or SIGHUP that comes meanwhile; wants the main thread."""
+
+    def told(number: int, frame: FrameType | None) -> None:
+        heed(signal.Signals(number).name)
+
+    kept = {number: signal.signal(number, told) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
