@@ -28,7 +28,7 @@ BODE_CURVE_POINTS = 300  # points of a predicted curve
 FIXED_LAYOUT = {"figure.constrained_layout.use": False}  # finding a layout takes longer than drawing
 
 
-def response_figure(found: FrequencyResponse, of: str, note: str = "") -> "Figure":
+def response_figure(found: FrequencyResponse, of: str) -> "Figure":
     """Measured lines with bars of 95 % on the predicted curves, of the "loop" or the "plant".
 
     From the top: gain, its ratio to the predicted one, phase, coherence. Lines with a coherence under `TRUSTED` are
@@ -36,7 +36,7 @@ def response_figure(found: FrequencyResponse, of: str, note: str = "") -> "Figur
     """
     responses = [one for one in found.responses if one.of == of]
     with figure_style(FIXED_LAYOUT):
-        figure = new_figure(5.5, 7.6, note)
+        figure = new_figure(5.5, 7.6)
         axes = figure.subplots(4, 1, sharex=True, height_ratios=(3.0, 1.5, 2.2, 1.2))
         figure.subplots_adjust(left=0.135, right=0.985, top=0.945, bottom=0.07, hspace=0.13)
         f = np.geomspace(found.f[0], found.f[-1], BODE_CURVE_POINTS)

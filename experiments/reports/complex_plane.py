@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 PLANE_MARGIN = 0.6  # 1/s, around what was measured
 
 
-def plane_figure(series: Sequence[Series], note: str = "") -> "Figure":
+def plane_figure(series: Sequence[Series]) -> "Figure":
     """Windows in the complex plane, with what the same fit makes of the model (open), and theory's path over speed."""
     with figure_style():
-        figure = new_figure(5.5, 4.6, note)
+        figure = new_figure(5.5, 4.6)
         ax = figure.subplots()
         legend: dict[str, Any] = {}
         for colour, marker, one in styled(series):

@@ -122,14 +122,11 @@ def figure_style(more: Mapping[str, Any] = MappingProxyType({})) -> AbstractCont
     return rc_context(settings)
 
 
-def new_figure(width: float, height: float, note: str = "") -> "Figure":
-    """Make an empty figure of so many inches; the note, small, at its foot."""
+def new_figure(width: float, height: float) -> "Figure":
+    """Make an empty figure of so many inches."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height))
-    if note:
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=MUTED_COLOUR)
-    return figure
+    return Figure(figsize=(width, height))
 
 
 def half_width(spread: SampleStatistics, confidence: float = CONFIDENCE) -> float:
@@ -143,7 +140,6 @@ def eigenvalue_figure(
     series: Sequence[Series],
     others: Sequence[Curve] = (),
     figure7: Figure7 | None = None,
-    note: str = "",
 ) -> "Figure":
     """Eigenvalue against speed, after Kooijman, Schwab and Meijaard (2008), figure 7.
 
@@ -156,11 +152,9 @@ def eigenvalue_figure(
         Up to three more predictions, drawn thin.
     figure7 : Figure7, optional
         Published measurements to show beside them.
-    note : str
-        Run, windows and commit, written under the figure; the report has them in its caption.
     """
     with figure_style():
-        figure = new_figure(5.5, 6.2, note)
+        figure = new_figure(5.5, 6.2)
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
             legend: dict[str, Any] = {}  # label: what is drawn for it, on top of one another
@@ -258,13 +252,13 @@ def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | 
         ax.set_ylim(min(y.min(), 0.0) - margin, max(y.max(), 0.0) + margin)
 
 
-def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
+def residual_figure(series: Sequence[Series]) -> "Figure":
     """Measured minus predicted per window against speed, with the mean and its 95 % interval.
 
     Filled: minus like for like, bars +-1.96 joint standard deviations. Open: minus the frozen eigenvalue.
     """
     with figure_style():
-        figure = new_figure(5.5, 6.2, note)
+        figure = new_figure(5.5, 6.2)
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part in zip(axes, ("re", "im"), strict=True):
             everything: list[float] = []

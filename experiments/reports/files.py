@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from experiments.reports.eigenvalues import figure_style, make_texts_harmless
 from hil.output_file import OutputFile
 from models.errors import InputError
+from models.harmless_text import harmless
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,11 +56,19 @@ def require_report_place(folder: Path, force: bool = False) -> None:
         raise InputError(f"the report cannot be written to {folder}, for something else is in {figures}: name another")
 
 
-def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
+def save_figures(folder: Path, figures: Mapping[str, "Figure"], about: str = "") -> list[Path]:
     """Write each figure as ``name.svg`` and ``name.pdf`` into a folder (made when absent), also in older ones' place.
 
     They come out `COLUMN_WIDTH` wide with everything in them smaller in proportion. The figures themselves are changed
     by it and serve the screen no more.
+
+    Parameters
+    ----------
+    folder : Path
+    figures : mapping
+        Figures by name.
+    about : str
+        Runs, windows and commit: each file says so of itself, out of sight.
     """
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -79,12 +88,19 @@ def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
                 figure.set_layout_engine("none")
             figure.set_facecolor("white")
             svg, pdf = BytesIO(), BytesIO()
-            FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
-            FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
+            FigureCanvasSVG(figure).print_svg(svg, metadata=figure_metadata(".svg", about))
+            FigureCanvasPdf(figure).print_pdf(pdf, metadata=figure_metadata(".pdf", about))
         for drawn, suffix in ((svg, ".svg"), (pdf, ".pdf")):
             written.append(folder / f"{_file_stem(name)}{suffix}")
             OutputFile(written[-1], "the figure", force=True).write(drawn.getvalue())
     return written
+
+
+def figure_metadata(suffix: str, about: str = "") -> dict[str, str | None]:
+    """Give what the file of a figure says of itself in its format; no date, so that it is the same file every time."""
+    undated = {".svg": "Date", ".pdf": "CreationDate"}
+    told: dict[str, str | None] = {undated[suffix]: None} if suffix in undated else {}
+    return told | ({"Subject" if suffix == ".pdf" else "Description": harmless(about)} if about else {})
 
 
 def _file_stem(name: str) -> str:

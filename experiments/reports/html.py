@@ -25,7 +25,7 @@ from experiments.reports.answer import Answer, answer_of
 from experiments.reports.page import frequency_section
 from experiments.reports.page.course_section import CourseSection
 from experiments.reports.page.foreseen_section import ForeseenSection
-from experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows
+from experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows, origin_text
 from experiments.reports.page.panels import bicycle_panels, curve_numbers, panel_files
 from experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
 from experiments.reports.page.window_pictures import window_picture
@@ -92,7 +92,8 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
     OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
     OutputFile(path, "the report", force=True).write(page)
     course = report.course.files if report.course else {}
-    files.save_figures(folder / files.REPORT_FIGURES, {**panel_files(parts.panels), **parts.frequency.files, **course})
+    figures = {**panel_files(parts.panels), **parts.frequency.files, **course}
+    files.save_figures(folder / files.REPORT_FIGURES, figures, _about(report, parts))
     return path
 
 
@@ -119,6 +120,12 @@ def _parts_of(report: ReportInput) -> _Parts:
         answer=answer_of(report.verdicts, report.responses, report.comparisons, report.frequency),
         recordings=recording_pictures(responses, windows, report.rejected, report.runs),
     )
+
+
+def _about(report: ReportInput, parts: _Parts) -> str:
+    """Title, windows, and commit and version of the program: what a figure tells where it stands alone."""
+    program = [f"{name} {report.provenance[name]}" for name in ("commit", "riderless") if report.provenance.get(name)]
+    return "; ".join(part for part in (report.title, origin_text(parts.windows), *program) if part)
 
 
 @cache

@@ -40,13 +40,13 @@ GAIN_UNITS = {"torque": ("N m/rad", "N m s/rad"), "rate": ("1/s", "1"), "angle":
 GAIN_TICKS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
-def gain_figure(schedules: Sequence["GainSchedule"], note: str = "") -> "Figure":
+def gain_figure(schedules: Sequence["GainSchedule"]) -> "Figure":
     """Feedback gains on the four states of the bicycle against speed, one line per design; of any drive."""
     kinds = {_command_kind(one) for one in schedules}
     on_angle, on_rate = GAIN_UNITS[kinds.pop()] if len(kinds) == 1 else ("command/rad", "command s/rad")
     names = (f"φ  [{on_angle}]", f"δ  [{on_angle}]", f"φ̇  [{on_rate}]", f"δ̇  [{on_rate}]")
     with figure_style():
-        figure = new_figure(5.5, 4.4, note)
+        figure = new_figure(5.5, 4.4)
         axes = figure.subplots(2, 2, sharex=True).ravel()
         for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
             legend: dict[str, Any] = {}
@@ -59,7 +59,7 @@ def gain_figure(schedules: Sequence["GainSchedule"], note: str = "") -> "Figure"
     return figure
 
 
-def timing_figure(timings: Mapping[str, tuple[Array, Array]], note: str = "") -> "Figure":
+def timing_figure(timings: Mapping[str, tuple[Array, Array]]) -> "Figure":
     """Histograms of wake-up lateness and compute time; ``timings`` maps a label to both, in s.
 
     More runs than there are colours are drawn as one.
@@ -68,7 +68,7 @@ def timing_figure(timings: Mapping[str, tuple[Array, Array]], note: str = "") ->
         lateness, compute = (np.concatenate(column) for column in zip(*timings.values(), strict=True))
         timings = {f"all {len(timings)} runs": (lateness, compute)}
     with figure_style():
-        figure = new_figure(5.5, 4.4, note)
+        figure = new_figure(5.5, 4.4)
         axes = figure.subplots(2, 1)
         for ax, k, name in zip(axes, (0, 1), ("wake-up lateness", "compute time"), strict=True):
             us = {label: np.maximum(1e6 * columns[k], 0.1) for label, columns in timings.items()}

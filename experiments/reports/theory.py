@@ -24,6 +24,7 @@ from experiments.reports.eigenvalues import (
     VERMILION,
     make_texts_harmless,
 )
+from experiments.reports.files import figure_metadata
 from hil.output_file import OutputFile
 from models.errors import InputError
 from models.linear.mode_shapes import ModeShape
@@ -48,8 +49,10 @@ STRAIGHT_STARTS = {
 }  # starts of a family
 
 
-def save_figure(figure: "Figure", path: Path) -> None:
+def save_figure(figure: "Figure", path: Path, about: str = "") -> None:
     """Write a figure as SVG, PDF or PNG, as the suffix of ``path`` says, also in the place of another file.
+
+    ``about`` is what the file says of itself, out of sight: its run and commit.
 
     Raises
     ------
@@ -59,12 +62,12 @@ def save_figure(figure: "Figure", path: Path) -> None:
     from matplotlib import rc_context
 
     check_figure_format(path)
-    dated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same file every time
     settings: Any = FIGURE_STYLE
     suffix, drawn = path.suffix.lower(), BytesIO()  # in memory: a PDF that meets a full disk ends in an error of zlib
     make_texts_harmless(figure)
+    about_it: Any = figure_metadata(suffix, about)
     with rc_context(settings):
-        figure.savefig(drawn, format=suffix[1:], dpi=FIGURE_DPI, facecolor=CARD_COLOUR, metadata=dated.get(suffix))
+        figure.savefig(drawn, format=suffix[1:], dpi=FIGURE_DPI, facecolor=CARD_COLOUR, metadata=about_it)
     OutputFile(path, "the figure", force=True).write(drawn.getvalue())
 
 

@@ -16,13 +16,13 @@ PANELS_ACROSS = 3
 HEIGHT_SHOWN = 4.0  # times the limit, of the curves
 
 
-def profiles_figure(several: Sequence[Profile], note: str = "") -> "Figure":
+def profiles_figure(several: Sequence[Profile]) -> "Figure":
     """Rise of -2 log likelihood over each quantity, the others fitted anew; the line is the limit of the interval."""
     rows = -(-len(several) // PANELS_ACROSS)
     across = min(PANELS_ACROSS, len(several))
     colour = SERIES_STYLES[0][0]
     with figure_style():
-        figure = new_figure(2.4 * across + 0.4, 2.3 * rows + 0.3, note)
+        figure = new_figure(2.4 * across + 0.4, 2.3 * rows + 0.3)
         for place, one in enumerate(several, 1):
             ax = figure.add_subplot(rows, across, place)
             ax.plot(one.values, one.root**2, ".-", color=colour, ms=4.0, lw=1.0)

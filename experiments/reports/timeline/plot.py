@@ -67,7 +67,8 @@ def plot_recording(
     if run is not None:
         title.append(f"{states_text(response.states)}; {run.stop.reason}: {run.stop.cause}")
     title.append(result.answer.headline)
+    about = "; ".join([*title, *([run.header.made_by] if run is not None else [])])
     timeline = timeline_of(response, numbered, result.rejected)
     timeline = replace(timeline, ridden=ridden_path(run) if run is not None else None)
-    save_figure(timeline_figure(timeline, "\n".join(title)), path)
+    save_figure(timeline_figure(timeline, "\n".join(title)), path, about)
     return path, result

@@ -7,8 +7,10 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from xml.etree import ElementTree
 
 import numpy as np
+import pypdfium2
 import pytest
 
 from experiments.analysis.compare import compare
@@ -353,11 +355,24 @@ def test_the_picture_of_a_window_lies_where_its_axes_say(everything):
 
 
 def test_a_figure_on_its_own_says_where_it_came_from(everything, tmp_path):
-    series = [eigenvalues.Series("open loop", everything.comparisons[:3])]
-    figure = eigenvalues.eigenvalue_figure(series, note="open-0 to open-2, windows 1-3, commit 0123abc")
-    figure.savefig(tmp_path / "figure.svg")
-    assert (tmp_path / "figure.svg").stat().st_size > 5000
-    assert "commit 0123abc" in eigenvalues.to_svg(figure, "eigenvalues")
+    told = replace(everything, provenance={"commit": "0123abc", "riderless": "9.8"})
+    figures = write_report(tmp_path, told).parent / "figures"
+    sources = {c.window.source for c in everything.comparisons}
+    drawn = sorted(figures.iterdir())
+    assert {path.suffix for path in drawn} == {".svg", ".pdf"}
+    for path in drawn:
+        said = _description(path)
+        assert said.startswith(f"{everything.title}; Windows 1–{len(everything.comparisons)} from ")
+        assert any(source in said for source in sources)
+        assert said.endswith("; commit 0123abc; riderless 9.8")
+
+
+def _description(figure):
+    """What the file of a figure says of itself."""
+    if figure.suffix == ".svg":
+        return ElementTree.parse(figure).find(".//{http://purl.org/dc/elements/1.1/}description").text
+    with pypdfium2.PdfDocument(figure) as document:
+        return document.get_metadata_value("Subject")
 
 
 def test_speeds_of_windows_of_one_run_can_be_read(everything):

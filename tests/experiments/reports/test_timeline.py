@@ -1,9 +1,11 @@
 """A recording over time: what happened when, no peak lost, legible without colours, ours and others' alike."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
+import pypdfium2
 import pytest
 from matplotlib.image import imread
 from matplotlib.text import Text
@@ -128,6 +130,8 @@ def test_the_command_draws_a_run(folder, tmp_path, capsys, monkeypatch):
     assert json.loads(out)["path"] == "again.pdf"
     assert len(json.loads(out)["windows"]) == 2
     assert (tmp_path / "again.pdf").read_bytes().startswith(b"%PDF")
+    with pypdfium2.PdfDocument(tmp_path / "again.pdf") as document:
+        assert re.search(r"kicked; .*riderless [\d.]+, commit [0-9a-f]{40}", document.get_metadata_value("Subject"))
 
 
 def test_the_command_draws_somebody_elses_log(tmp_path, capsys, monkeypatch):
