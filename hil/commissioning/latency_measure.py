@@ -31,7 +31,7 @@ from hil.runners.latency_certificate import (
     judge_wake_ups,
 )
 from hil.runners.operator import Operator
-from hil.runners.scheduling import privileges, require_existing
+from hil.runners.scheduling import describe_privileges, require_existing
 from models.errors import InputError
 
 SLICE_DURATION = 1.0  # s of one instrument before it is the other's turn
@@ -141,8 +141,7 @@ def measure_latency(
 def _begin(trial: LatencyTrial) -> TrialMeasurement:
     """Prepare an empty measurement, with a note on the floor it will have."""
     nothing = Lateness(np.zeros(trial.bins, np.int64), 0.0)
-    with privileges(trial.fifo, trial.cpu) as settings:
-        pass  # to hear what will be permitted
+    settings = describe_privileges(trial.fifo, trial.cpu)
     if cyclictest.cyclictest_installed():
         turns = f"in turns of {SLICE_DURATION:g} s"
         note = f"{cyclictest.CYCLICTEST} in the same run, {turns}, with the same timer slack and priority"

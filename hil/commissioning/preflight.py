@@ -23,6 +23,7 @@ from models.plant.workstand import FREE_STEER
 REST_DURATION = 2.0  # s of rows for what is measured at rest
 PREFLIGHT_LEAN = 0.2  # rad to the right, of a person asked to lean it about 10 degrees
 _MIN_MOTION = 0.1  # rad, of lean or steer, to know its direction
+_STILL = 0.5  # s for which what was turned is held
 _MIN_WHEEL_SPEED = 0.5  # m/s
 _MIN_PUSHED = 0.03  # rad
 _MAX_GYRO_REST = 0.05  # rad/s, a gyro that reads more at rest wants calibration
@@ -261,7 +262,7 @@ def _quiet(rows: np.ndarray, seconds: float) -> NDArray | None:
     return new if max(float(np.std(new[f"{axis}_dot_meas"])) for axis in ("phi", "theta", "psi")) < 0.03 else None
 
 
-def _settled(values: NDArray, t: NDArray, within: float, seconds: float = 0.5) -> bool:
-    """Tell whether the values have stayed within a band for the last ``seconds``."""
-    last = values[t > t[-1] - seconds]
-    return bool(t[-1] - t[0] > seconds and np.ptp(last) < within)
+def _settled(values: NDArray, t: NDArray, within: float) -> bool:
+    """Tell whether the values have stayed within a band for the last `_STILL`."""
+    last = values[t > t[-1] - _STILL]
+    return bool(t[-1] - t[0] > _STILL and np.ptp(last) < within)

@@ -27,8 +27,8 @@ _LIMITS = "/etc/security/limits.conf and log in again"
 
 
 @contextmanager
-def privileges(fifo: int = 0, cpu: int | None = None, lock: bool | None = None) -> Iterator[list[str]]:
-    """Timer slack, wakeful CPUs, affinity, real-time priority and locked memory for the calling thread.
+def privileges(fifo: int = 0, cpu: int | None = None) -> Iterator[list[str]]:
+    """Timer slack, wakeful CPUs, affinity, and real-time priority with locked memory for the calling thread.
 
     Parameters
     ----------
@@ -36,8 +36,6 @@ def privileges(fifo: int = 0, cpu: int | None = None, lock: bool | None = None) 
         Priority under SCHED_FIFO, 1 to 99; 0 for normal scheduling.
     cpu : int, optional
         The only CPU to run on.
-    lock : bool, optional
-        Lock the whole process in memory; by default when ``fifo`` is asked for.
 
     Yields
     ------
@@ -52,7 +50,7 @@ def privileges(fifo: int = 0, cpu: int | None = None, lock: bool | None = None) 
     require_existing(fifo, cpu)
     with ExitStack() as undo:
         # before the priority: fetching a whole process takes tenths of a second, and nobody would run beside it
-        locked = [_locked_memory(undo)] if lock or (lock is None and fifo) else []
+        locked = [_locked_memory(undo)] if fifo else []
         # the slack too: taking and leaving SCHED_FIFO resets it
         said = [_timer_slack(undo), _wakeful(undo)]
         if cpu is not None:
@@ -61,6 +59,12 @@ def privileges(fifo: int = 0, cpu: int | None = None, lock: bool | None = None) 
         if os.sched_getscheduler(0) == os.SCHED_OTHER:
             said.append(_short_turns(undo))
         yield said + locked
+
+
+def describe_privileges(fifo: int = 0, cpu: int | None = None) -> list[str]:
+    """Say what `privileges` would set, or why not, by taking them and giving them back."""
+    with privileges(fifo, cpu) as said:
+        return said
 
 
 def require_existing(fifo: int, cpu: int | None) -> None:

@@ -34,6 +34,7 @@ from hil.runners.assembly import new_loop
 from hil.runners.disk_room import require_disk_room
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
+from hil.runners.scheduling import describe_privileges
 from hil.runners.warmup import warm_up
 from models.errors import InputError
 
@@ -123,8 +124,6 @@ def run_realtime(
         operator = operator or Operator(duration)
         if rig.present and feed is not None:
             operator.require_presence(lambda t: feed.beheld(t) < ABSENT_AFTER)
-        with realtime.privileges(fifo, cpu) as settings:
-            pass
         header = new_header(
             rig,
             schedule,
@@ -134,7 +133,11 @@ def run_realtime(
             task=task,
             ports=paths,
             devices=devices,
-            extra={"timing": settings, "latency": latency.as_dict() if latency else None, **extra},
+            extra={
+                "timing": describe_privileges(fifo, cpu),
+                "latency": latency.as_dict() if latency else None,
+                **extra,
+            },
         )
         with RunWriter(folder, header) as writer:
             with shown_run(feed, writer, header, operator, duration) as (sink, show):

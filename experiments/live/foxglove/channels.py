@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from experiments.live.rows import CODES
 from experiments.live.schema import ROW_COLUMNS, LiveCampaign, LiveEvent, LiveFit, LiveHello, LiveStatus
 
 _ROWS = "/rows"
-_CODES = ("state", "cause")
 _BACK = 1.0  # s that a row may be before the newest; farther is another run, or another place of a replay
 
 
@@ -25,7 +25,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     }
     found = {f"/{kind}": model.model_json_schema() for kind, model in kinds.items()}
     number = {"type": ["number", "null"]}
-    columns = dict.fromkeys(("t", *ROW_COLUMNS), number) | {name: {"type": "integer"} for name in _CODES}
+    columns = dict.fromkeys(("t", *ROW_COLUMNS), number) | {name: {"type": "integer"} for name in CODES}
     return {**found, _ROWS: {"title": "LiveRow", "type": "object", "properties": columns}}
 
 
@@ -38,7 +38,7 @@ class Logged(NamedTuple):
 
 
 class RunClock:
-    """RunClock of what a page hears: times of a run, put to the clock of the wall when its first row comes."""
+    """Clock of what a page hears: times of a run, put to the clock of the wall when its first row comes."""
 
     def __init__(self) -> None:
         self._newest = self._shift = float("nan")
@@ -73,6 +73,6 @@ def logged(message: dict[str, Any], clock: RunClock) -> Iterator[Logged]:
         return
     if message["t"]:
         clock.see(message["t"][-1])
-    names = ("t", *ROW_COLUMNS, *_CODES)
+    names = ("t", *ROW_COLUMNS, *CODES)
     for i, t in enumerate(message["t"]):
         yield Logged(_ROWS, {name: message[name][i] for name in names}, clock.log_time(t))
