@@ -97,7 +97,7 @@ class LanePath:
         return float(max(np.abs(self.rear).max(), np.abs(self.front).max()))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Response:
     """One recording, evenly sampled, whoever made it. Arrays are (n,); None where not measured."""
 
@@ -229,7 +229,7 @@ class Rejected:
     reason: str
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Fit:
     """Mode estimated from one window: eigenvalue re +- i im with its covariance (2, 2)."""
 
@@ -295,7 +295,7 @@ class Fit:
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Prediction:
     """Values that theory says a fit should find: frozen eigenvalue, and the same fit on a simulation."""
 
@@ -337,7 +337,7 @@ class Prediction:
         )
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
     """One window: measured minus like for like, in units of that difference's standard deviation."""
 

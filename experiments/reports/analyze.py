@@ -11,6 +11,7 @@ from experiments.datatypes import Response
 from experiments.frequency.recorded import add_recorded
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings import author_windows, published
+from experiments.recordings.inspection import inspect_in_memory
 from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording, refuse_unused
 from experiments.recordings.run_response import response_of_run
 from experiments.reports.result import AnalysisResult
@@ -33,6 +34,7 @@ class _Gathered:
     no_frequency: list[str] = field(default_factory=list)
     tables: list[Path] = field(default_factory=list)  # of published eigenvalues
     foreign: int = 0  # files of others read
+    made: int = 0  # responses that a program made
     read: set[Path] = field(default_factory=set)  # files, however they were named
 
     def require_new(self, path: Path) -> None:
@@ -108,7 +110,8 @@ def analyze(
     gathered, names = _Gathered(), []
     for source in given:
         if isinstance(source, Response):
-            gathered.add_recorded(source, None)
+            gathered.add_recorded(inspect_in_memory(source, refuse=not trust), None)
+            gathered.made += 1
             names.append(source.source)
         elif isinstance(source, Run):
             gathered.add_run(source, None, on_progress)
@@ -116,7 +119,8 @@ def analyze(
         else:
             _read(Path(source), gathered, mapping, preset, bicycle, trust, on_progress)
             names.append(Path(source).name)
-    refuse_unused(gathered.foreign, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
+    refuse_unused(gathered.foreign, mapping=mapping, preset=preset, bicycle=bicycle)
+    refuse_unused(gathered.foreign + gathered.made, trust=trust)
     _refuse_idle(gathered, notes, window, estimator)
     table = gathered.tables[0] if gathered.tables else None
     measured = published.read_published(table) if table else None
