@@ -11,7 +11,7 @@ from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS
 from experiments.recordings.lean_estimates import find_lean_faults
 from experiments.recordings.torque_law import go_by_logged_torque
-from models.array_types import Array
+from models.array_types import Array, is_even
 from models.errors import InputError
 
 WHAT_TO_CORRECT = "correct the file or its mapping, or say --trust to analyse it all the same"
@@ -82,9 +82,7 @@ def _numbers(response: Response, name: str, values: Any, n: int | None = None) -
 
 def _require_even(source: str, t: Array) -> None:
     """Refuse times that do not increase by the same step."""
-    dt = (t[-1] - t[0]) / (len(t) - 1)
-    off = np.abs(t - (t[0] + dt * np.arange(len(t))))
-    if dt > 0.0 and off.max() < 0.5 * dt and np.all(np.diff(t) > 0.0):
+    if is_even(t):
         return
     steps = np.diff(t)
     raise InputError(

@@ -66,10 +66,10 @@ def is_run(path: Path) -> bool:
     return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
 
 
-def find_recordings(paths: Sequence[str | Path]) -> list[Path]:
+def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     """Find the recordings among files and folders: a folder of runs or logs stands for all of them."""
     found: list[Path] = []
-    for path in map(Path, paths):
+    for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
         if not path.is_dir() or (path / RUN_FILE).exists():
             found.append(path)
             continue

@@ -288,6 +288,10 @@ class LTIController:
         """
         from hil.controllers.statespace import discrete_matrices
 
+        if len(systems) != len(speeds) or not systems:
+            raise InputError(
+                f"a controller wants a StateSpace for each of its speeds, found {len(systems)} for {len(speeds)} speeds"
+            )
         A, B, C, D = zip(*(discrete_matrices(each, loop.dt, discretisation) for each in systems), strict=True)
         options = {"discretisation": discretisation} if discretisation else {}
         return cls(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMMAND_NAMES = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}  # of a drive, with _cmd behind it
 ADDED = "added"  # to the command, such as a torque that is played
+_SAME_RATE = 1e-6  # of a rate
 
 
 class ControlSystems(NamedTuple):
@@ -72,13 +73,19 @@ def control_systems(rig: LoopHardware, controller: Controller, v: float) -> Cont
     Raises
     ------
     InputError
-        The speed is no speed, or the controller commands something else than the rig's drive obeys.
+        The speed is no speed, or the controller has another rate than the rig, or commands something else than its
+        drive obeys.
     """
     if not np.isfinite(v) or v < 0.0:
         raise InputError(f"control systems want a speed of 0 m/s or more, found {v} m/s")
     if rig.drive_lag <= 0.0:
         raise InputError(
             "control systems want a drive with a lag, found 0 s: give the rig a small one, such as 0.0005 s"
+        )
+    if abs(controller.loop.dt - rig.dt) > _SAME_RATE * rig.dt:
+        raise InputError(
+            f"the controller was designed for {controller.loop.rate:g} Hz and the rig runs at {1.0 / rig.dt:g} Hz: "
+            "design it for the rig's timing, or give a rig of that rate"
         )
     loop = SampledLoop.of_rig(rig, controller)
     model, gains = _model(rig, controller, v), controller if isinstance(controller, GainSchedule) else None

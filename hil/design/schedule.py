@@ -78,7 +78,9 @@ class GainSchedule:
     drive: InnerLoop | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.v)
+        for name, kind in (("v", float), ("K", float), ("closed_loop", complex)):  # its own, which nobody changes
+            object.__setattr__(self, name, np.array(getattr(self, name), kind))
+        n = self.v.size
         if self.v.shape != (n,) or n == 0:
             raise InputError("a gain schedule wants at least one speed, found none: design it again")
         if self.K.shape not in ((n, len(LOOP_STATES)), (n, len(LANE_GAIN_STATES))):
@@ -91,8 +93,11 @@ class GainSchedule:
             raise InputError(
                 "the speeds and gains of a schedule must be finite numbers, found nan or inf: design it again"
             )
-        if np.any(np.diff(self.v) <= 0.0):
-            raise InputError(f"the speeds of a gain schedule must increase, found {self.v.tolist()} m/s: sort them")
+        if np.any(np.diff(self.v) <= 0.0) or self.v[0] < 0.0:
+            raise InputError(
+                f"the speeds of a gain schedule must increase from 0 m/s or more, found {self.v.tolist()} m/s: sort "
+                "them"
+            )
         for array in (self.v, self.K, self.closed_loop):
             array.flags.writeable = False
 

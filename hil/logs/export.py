@@ -57,7 +57,7 @@ class ColumnMeaning(NamedTuple):
 def export_run(
     run: Run,
     to: str,
-    path: Path | None = None,
+    path: str | Path | None = None,
     on_progress: Told = lambda done, total: None,
     *,
     force: bool = False,
@@ -71,7 +71,7 @@ def export_run(
     run : Run
     to : str
         Format.
-    path : Path
+    path : str or Path
         File to write.
     on_progress : callable
         Told how many rows have been written, of how many.
@@ -87,7 +87,7 @@ def export_run(
         raise InputError(f"runs are exported to {', '.join(EXPORT_FORMATS)}, not to '{to}': choose one with --to")
     suffix, module, function = EXPORT_FORMATS[to]
     write: Callable[..., None] = getattr(import_module(module), function)
-    path = path or run.folder / f"ticks{suffix}"
+    path = run.folder / f"ticks{suffix}" if path is None else Path(path)
     files = [path]
     if to == "csv" and path.name:
         files += [path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)]

@@ -10,6 +10,7 @@ too, for which sines come from the C library. numpy's own differ in the last bit
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +70,17 @@ class Excitation:
     def __post_init__(self) -> None:
         if self.kind not in EXCITATION_KINDS:
             raise InputError(f"unknown excitation '{self.kind}': the kinds are {', '.join(EXCITATION_KINDS)}")
-        if not (min(self.amplitude, self.duration, self.delay) >= 0.0 and 0.0 < self.f_low <= self.f_high):
+        numbers = (self.amplitude, self.duration, self.delay, self.f_high)
+        if not (all(0.0 <= number < math.inf for number in numbers) and 0.0 < self.f_low <= self.f_high):
             raise InputError(
                 "an excitation needs an amplitude, a duration and a delay of zero or more and a band of positive "
                 f"frequencies, found {self.amplitude:g}, {self.duration:g} s, {self.delay:g} s, {self.f_low:g} to "
                 f"{self.f_high:g} Hz"
+            )
+        if not (isinstance(self.periods, Integral) and isinstance(self.seed, Integral) and self.seed >= 0):
+            raise InputError(
+                f"periods and seed of an excitation are whole numbers, the seed from 0, found {self.periods} periods "
+                f"and the seed {self.seed}"
             )
         if self.periods != 1 and (self.kind not in PERIODIC or self.periods < 1):
             raise InputError(
@@ -95,7 +102,8 @@ class Excitation:
         for what, moments in (("releases", self.releases), ("moments with the lane held back", self.held_back)):
             ends = [-math.inf, *(begin + length for begin, length in moments)]
             if any(
-                begin < max(end, 0.0) or not length > 0.0 for (begin, length), end in zip(moments, ends, strict=False)
+                not (max(end, 0.0) <= begin < math.inf and 0.0 < length < math.inf)
+                for (begin, length), end in zip(moments, ends, strict=False)
             ):
                 raise InputError(
                     f"{what} must begin at 0 s under control or later, last longer than 0 s and follow one another, "

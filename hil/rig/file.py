@@ -23,7 +23,7 @@ from models.plant.drive_losses import DriveLosses
 from models.text_file import read_text_file
 
 
-def read_rig(path: Path) -> Rig:
+def read_rig(path: str | Path) -> Rig:
     """Read a rig file.
 
     Raises
@@ -31,6 +31,7 @@ def read_rig(path: Path) -> Rig:
     InputError
         One sentence naming the file and all its faults.
     """
+    path = Path(path)
     try:
         text = read_text_file(path)
     except OSError as error:

@@ -1,5 +1,6 @@
 """Runs in simulated time against the plant in memory: the same tick, and the same log as a real run's."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import LEFT_BELT, Kick, Knock, Scenario, SteerDrive, Surroundings
 
+LEAST_NOISE = 0.05  # of the emulated instruments', under which their last digit rests on an upright bicycle
 LONGEST_SHORT_RUN = 3600.0  # s, after which a run of less than half of it is given up
 
 
@@ -77,7 +79,7 @@ def simulate(
         Friction and backlash of the steer drive, limits of its rate and acceleration; its lag, greatest torque and
         inner loop are the rig's.
     noise : float
-        Noise of the instruments, times that of the emulated ones.
+        Noise of the instruments, times that of the emulated ones; `LEAST_NOISE` or more.
     excitation : Excitation
         Torque played on top of the controller's.
     reference : Reference
@@ -97,9 +99,14 @@ def simulate(
     Raises
     ------
     InputError
-        When bicycle, gains and rig do not fit together or could never be armed, when a push comes after the end, or
-        the rig has devices that exist in real time only.
+        When bicycle, gains and rig do not fit together or could never be armed, when a push comes after the end, an
+        argument is of another kind, or the rig has devices that exist in real time only.
     """
+    _require_kinds(bicycle=(bicycle, Bicycle), drive=(drive, SteerDrive), kicks=(kicks, Sequence))
+    _require_kinds(excitation=(excitation, Excitation), reference=(reference, Reference), route=(route, Route))
+    _require_kinds(**{f"kicks[{i}]": (kick, Kick | Knock) for i, kick in enumerate(kicks)})
+    if not hasattr(gains, "linearised"):
+        raise InputError(f"simulate wants gains as a controller, found {gains!r}: make one with design")
     scenario = scenario or Scenario(
         speed=((0.0, speed),),
         kicks=tuple(sorted(kicks, key=lambda push: push.t)),
@@ -113,6 +120,7 @@ def simulate(
             f"the rig carries the bicycle {machine.bicycle.name}, found {bicycle.name}: give "
             "dataclasses.replace(rig, bicycle=bicycle)"
         )
+    require_ride_time(duration)
     require_pushes_within(scenario, duration)
     emulation = Emulation(model, surroundings, drive, noise)
     ride = _Ride(machine, gains, scenario, emulation, Task(excitation, reference, route), allow_mismatch)
@@ -126,6 +134,25 @@ def asked_under_control(rig: Rig, scenario: Scenario) -> tuple[tuple[float, floa
     if rig.speed_drive is None:
         return ()
     return tuple((float(t) + scenario.release_after, float(v)) for t, v in scenario.speed)
+
+
+def require_ride_time(duration: float) -> None:
+    """Refuse a run that would never be under control, or without an end.
+
+    Raises
+    ------
+    InputError
+    """
+    if not 0.0 < duration < math.inf:
+        raise InputError(f"the duration of a run must be a time above 0 s, found {duration:g} s: give its seconds")
+
+
+def _require_kinds(**given: tuple[Any, Any]) -> None:
+    """Refuse arguments, by their name, that are not of the kind wanted."""
+    for name, (value, kind) in given.items():
+        if not isinstance(value, kind):
+            wanted = " or ".join(one.__name__ for one in getattr(kind, "__args__", (kind,)))
+            raise InputError(f"simulate wants {name} as {wanted}, found {value!r}: correct it")
 
 
 def require_pushes_within(scenario: Scenario, duration: float) -> None:
@@ -186,6 +213,7 @@ def run_lockstep(
     InputError
         When gains and rig do not fit together or could never be armed, or the folder is in use.
     """
+    require_ride_time(duration)
     ride = _Ride(rig, schedule, scenario, emulation, task, allow_mismatch)
     with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
         outcome = ride.play(writer, duration, watch)
@@ -211,6 +239,11 @@ class _Ride:
         task: Task,
         allow_mismatch: bool,
     ) -> None:
+        if emulation.noise < LEAST_NOISE:
+            raise InputError(
+                f"noise of {emulation.noise:g} times that of the emulated instruments leaves their readings at rest on "
+                f"an upright bicycle, as those of a broken sensor do: give {LEAST_NOISE:g} or more"
+            )
         task = replace(task, asked_speeds=asked_under_control(rig, scenario))
         require_fitting(rig, schedule, allow_mismatch)
         require_task(rig, schedule, task, linear=emulation.model == "linear")

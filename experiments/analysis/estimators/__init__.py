@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.analysis.estimators import era, log_decrement, real_mode, several_modes, single_mode
 from experiments.datatypes import Fit
-from models.array_types import Array
+from models.array_types import Array, is_even
 from models.errors import InputError
 
 ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
@@ -44,7 +44,7 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None 
     Raises
     ------
     InputError
-        No such estimator, lengths that differ, or values that are not finite.
+        No such estimator, lengths that differ, values that are not finite, or times that are not even.
     """
     if name not in ESTIMATORS:
         raise InputError(f"wanted an estimator among {', '.join(ESTIMATORS)}, found '{name}'; choose one of them")
@@ -58,6 +58,11 @@ def _checked(t: Array, y: Array) -> tuple[Array, Array]:
         raise InputError(
             f"wanted as many finite times as values, found shapes {t.shape} and {y.shape} with "
             f"{np.sum(~np.isfinite(t)) + np.sum(~np.isfinite(y))} not finite; cut the window elsewhere"
+        )
+    if not is_even(t):
+        raise InputError(
+            f"wanted two times or more that increase by the same step, found {len(t)} of another kind; interpolate the "
+            "motion onto even times"
         )
     return t, y
 

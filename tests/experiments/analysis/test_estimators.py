@@ -11,6 +11,7 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.estimators.variable_projection import basis_functions
 from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Response
+from models.errors import InputError
 from tests.experiments.synthetic import coloured, damped
 
 OSCILLATING = ("single_mode", "several_modes", "log_decrement", "era")
@@ -184,3 +185,19 @@ def test_a_window_whose_speed_changes_is_less_certain_and_says_why():
     assert 0.1 < np.hypot(slowing.re_std, slowing.im_std) < 0.4
     assert np.hypot(steady.re_std, steady.im_std) < 0.03
     assert "changing speed" in slowing.status
+
+
+@pytest.mark.parametrize("name", ["single_mode", "several_modes", "era", "log_decrement"])
+@pytest.mark.parametrize("wrong", [lambda t: np.sort(t**1.3), lambda t: t[::-1], np.zeros_like, lambda t: t[:0]])
+def test_times_that_are_not_even_are_refused(name, wrong):
+    t = wrong(np.arange(400) * 0.01)
+    with pytest.raises(InputError, match="increase by the same step"):
+        estimate(t, np.exp(-0.8 * t) * np.cos(6.0 * t), name)
+
+
+def test_the_level_of_an_interval_is_a_probability():
+    t = np.arange(400) * 0.01
+    fit = estimate(t, np.exp(-0.8 * t) * np.cos(6.0 * t) + 0.01 * np.random.default_rng(1).standard_normal(400))
+    assert fit.interval(0.95)[0][0] < -0.8 < fit.interval(0.95)[0][1]
+    with pytest.raises(InputError, match="between 0 and 1, found 95"):
+        fit.interval(95)

@@ -1,6 +1,7 @@
 """python-control systems of a loop: their names, and the same numbers by python-control's own ways."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import control
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from hil.controllers.lti import LTIController
 from hil.design.control_systems import control_systems
+from hil.design.loop_parts.hardware import LoopHardware
 from hil.design.margins import margins
 from hil.design.methods import design
 from hil.design.sampled_plant import LoopTiming, sampled_model
@@ -75,7 +77,11 @@ def test_without_sampling_is_the_limit_of_fast_sampling(method):
     gains = design(SILVER, method, (V,), RIG.timing)
     continuous = control_systems(RIG, gains, V).without_sampling
     quick = LoopTiming(20_000.0, 1, RIG.timing.drive_lag)
-    loop_gain = control_systems(RIG, replace(gains, loop=quick), V).loop_gain
+    names = [name for name, value in vars(LoopHardware).items() if isinstance(value, property)]
+    quick_rig = SimpleNamespace(
+        **{name: getattr(RIG, name) for name in names} | {"dt": quick.dt, "command_delay": None}
+    )
+    loop_gain = control_systems(quick_rig, replace(gains, loop=quick), V).loop_gain
     z = control.feedback(loop_gain, 1).poles()
     s = np.log(z[np.abs(z) > 0.5]) * 20_000.0
     for pole in continuous.poles():
@@ -124,3 +130,9 @@ def test_another_kind_of_drive_and_of_controller():
         control_systems(RIG, GAINS, -1.0)
     with pytest.raises(InputError, match="a drive with a lag, found 0 s"):
         control_systems(Rig(SILVER, drive_lag=0.0), GAINS, V)
+
+
+def test_a_controller_of_another_rate_is_refused():
+    silver = load_bicycle("Silver")
+    with pytest.raises(InputError, match="designed for 200 Hz and the rig runs at 100 Hz"):
+        control_systems(Rig(silver, rate=100.0), design(silver, "lqr", [4.0, 5.0]), 4.5)

@@ -136,3 +136,16 @@ def test_an_old_file_is_read_as_before():
     assert read.to_toml() == path.read_text(encoding="utf-8")
     again = design(read.bicycle, read.method, read.v, read.loop, **read.options)
     np.testing.assert_allclose(again.K, read.K, rtol=1e-9)
+
+
+def test_its_arrays_are_its_own():
+    made = design(load_bicycle("Silver"), "lqr", [4.0, 5.0])
+    K = made.K.copy()
+    about = {"method": "x", "options": {}, "bicycle": made.bicycle, "loop": made.loop, "notes": made.notes}
+    about |= {"closed_loop": made.closed_loop, "margins": made.margins, "K": K}
+    own = GainSchedule(v=[4.0, 5.0], **about)
+    K[:] = 0.0  # of the caller, who may go on with it
+    assert np.array_equal(own.K, made.K)
+    assert own.v.tolist() == [4.0, 5.0]
+    with pytest.raises(InputError, match=r"must increase from 0 m/s or more, found \[-4\.0, 5\.0\] m/s"):
+        GainSchedule(v=[-4.0, 5.0], **about)

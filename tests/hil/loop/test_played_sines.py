@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hil.loop.excitation import Excitation
+from models.errors import InputError
 
 BAND = {"amplitude": 0.5, "duration": 12.0, "f_low": 0.5, "f_high": 4.0}
 RATE = 200.0
@@ -60,3 +61,21 @@ def test_a_long_multisine_takes_little_memory():
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 60e6  # bytes; its cosines at once are 975 MB
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"delay": np.nan},
+        {"duration": np.nan},
+        {"amplitude": np.inf},
+        {"f_high": np.inf},
+        {"periods": 2.5},
+        {"seed": -1},
+        {"kind": "none", "releases": [(np.nan, 1.0)]},
+        {"kind": "none", "releases": [(1.0, np.inf)]},
+    ],
+)
+def test_what_is_no_number_is_refused_when_it_is_made(wrong):
+    with pytest.raises(InputError, match="found"):
+        Excitation(**({"kind": "multisine", "amplitude": 1.0, "duration": 10.0} | wrong))

@@ -12,7 +12,7 @@ from hil.design.sampled_plant import LoopTiming
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.runners.emulation import Emulation
 from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep, simulate
+from hil.runners.simulated_run import LEAST_NOISE, run_lockstep, simulate
 from models.errors import InputError
 from models.plant.plant import Kick, Scenario
 from tests.hil.logs.written_logs import assert_same_bits
@@ -105,3 +105,30 @@ def test_a_run_of_an_older_version_is_not_saved_as_one_of_this(run):
     older = Run(Path("old"), run.header, run.ticks[["k", "t_host"]], (), {}, run.stop, True, "")
     with pytest.raises(InputError, match=r"other.*made this run"):
         older.save("anywhere")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"noise": 0.0}, "noise of 0 times that of the emulated instruments .* give 0.05 or more"),
+        ({"noise": float("nan")}, "noise of emulated instruments is a factor from 0, found nan"),
+        ({"duration": 0.0}, "duration of a run must be a time above 0 s, found 0 s"),
+        ({"duration": -1.0}, "found -1 s"),
+        ({"duration": float("nan")}, "found nan s"),
+        ({"kicks": Kick(1.0, impulse=3.0)}, "wants kicks as Sequence, found Kick"),
+        ({"kicks": [1.0]}, r"wants kicks\[0\] as Kick or Knock, found 1.0"),
+        ({"excitation": "sweep"}, "wants excitation as Excitation, found 'sweep'"),
+        ({"reference": "psi_dot=.1"}, "wants reference as Reference"),
+        ({"gains": None}, "wants gains as a controller, found None: make one with design"),
+    ],
+)
+def test_what_cannot_be_ridden_is_refused(given, sentence):
+    rig = rig_of()
+    with pytest.raises(InputError, match=sentence):
+        simulate(rig.bicycle, **({"gains": gains(rig), "rig": rig, "duration": 2.0} | given))
+
+
+def test_the_least_noise_rides_and_less_would_not():
+    rig = rig_of()
+    ridden = simulate(rig.bicycle, gains(rig), rig=rig, duration=20.0, noise=LEAST_NOISE)
+    assert ridden.stop.reason == "success"
