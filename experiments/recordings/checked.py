@@ -7,6 +7,8 @@ from typing import Any
 from experiments.datatypes import Response
 from models.array_types import Array
 
+MIN_RECORDING_ROWS = 50  # less than half a second of any recording
+
 
 @dataclass(frozen=True)
 class Recorded:

@@ -7,8 +7,7 @@ import numpy as np
 
 from experiments.datatypes import Response
 from experiments.recordings import artefacts, unit_checks
-from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign.table import MIN_RECORDING_ROWS
+from experiments.recordings.checked import MIN_RECORDING_ROWS, Recorded
 from experiments.recordings.lean_estimates import find_lean_faults
 from experiments.recordings.torque_law import go_by_logged_torque
 from models.array_types import Array, is_even

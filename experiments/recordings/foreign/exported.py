@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
+from experiments.recordings.checked import MIN_RECORDING_ROWS, Recorded
+from experiments.recordings.foreign.table import Table
 from experiments.recordings.runs import recorded_run
 from hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
 from hil.logs.header import RunHeader

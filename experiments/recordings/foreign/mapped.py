@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from experiments.datatypes import Marker, Response
 from experiments.dynamics import Theory
-from experiments.recordings.checked import BESIDE_SIGNALS, Recorded
+from experiments.recordings.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
 from experiments.recordings.foreign import times, units
 from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.mapping import Mapping
 from experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
-from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
+from experiments.recordings.foreign.table import Table
 from experiments.theory.theory import lean_feedback, open_loop
 from models.array_types import Array
 from models.errors import InputError

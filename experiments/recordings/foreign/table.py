@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.recordings.checked import MIN_RECORDING_ROWS
 from models.array_types import Array
 from models.errors import InputError
 from models.parameters import nearest
@@ -18,7 +19,6 @@ MOST_TABLE_COLUMNS = 10_000
 _COLUMN_OF_MATRIX = re.compile(r"\[\d+\]$")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(\D|$)")
-MIN_RECORDING_ROWS = 50  # less than half a second of any recording
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.recordings.checked import MIN_RECORDING_ROWS
 from experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
-from experiments.recordings.foreign.table import MIN_RECORDING_ROWS
 from models.array_types import Array
 from models.errors import InputError
 
