@@ -11,7 +11,7 @@ in neither. A grid with one part alone affected would have three sorts of effect
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from experiments.analysis.random_effects import MIN_VARIANCE
 from models.array_types import Array
 
 EFFECT_RATIOS = np.geomspace(0.1, 1e4, 16)  # variances of an effect, over the windows' usual variance
+ADDED_SCATTER = 4.0  # times the scatter of what was measured, from which on that of the residuals is the model's
 NOTHING_BETWEEN = 0.5  # prior probability that no effect is there, in neither part
 
 
@@ -71,6 +72,33 @@ def pool_windows(values: Sequence[Array], covariances: Sequence[Array]) -> Poole
     """
     draws, sizes, covs, shares = pool_draws([y[None] for y in values], covariances)
     return PooledGrid(draws.weights[0], sizes, draws.means[0], covs, shares)
+
+
+def pool_residuals(residuals: Sequence[Array], measured: Sequence[Array], covariances: Sequence[Array]) -> PooledGrid:
+    """Pool measured minus predicted, under sizes of the effect that what was measured bears out.
+
+    An effect between runs moves what is measured. Where residuals scatter far more than that, the predictions do: those
+    of a wrong model, which would widen its own interval.
+
+    Parameters
+    ----------
+    residuals, measured : sequence of (n, 2)
+        Of each condition's windows, real and imaginary part [1/s].
+    covariances : sequence of (n, 2, 2)
+        Of the residuals, from noise.
+    """
+    free = sum(2 * (len(y) - 1) for y in residuals)
+    if _scatter(residuals, covariances) <= ADDED_SCATTER * (_scatter(measured, covariances) + free):
+        return pool_windows(residuals, covariances)
+    borne_out = pool_windows(measured, covariances)
+    return replace(borne_out, means=borne_out.means_of(residuals))
+
+
+def _scatter(values: Sequence[Array], covariances: Sequence[Array]) -> float:
+    """Sum of squares of values (n, 2) about the means of their conditions, in units of their covariances."""
+    about = np.concatenate([y - y.mean(axis=0) for y in values])
+    noise = np.concatenate(list(covariances)) + MIN_VARIANCE * np.eye(2)
+    return float(np.einsum("na,na->", about, np.linalg.solve(noise, about[..., None])[..., 0]))
 
 
 class PooledDraws(NamedTuple):

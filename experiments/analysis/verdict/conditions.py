@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, chdtri, logsumexp
 
-from experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_windows
+from experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_residuals
 from experiments.analysis.verdict.uncertain_parameters import Group, ParameterPosterior, ParameterSearch
 from experiments.datatypes import Comparison, Response
 from experiments.theory.theory import theory_for
@@ -70,9 +70,10 @@ def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = P
     if not labels:
         return CampaignFit((), 0j, 0.0, 1.0)
     by_label = [[(r, c) for r, c in usable if c.label == label] for label in labels]
-    residuals = [np.array([_residual(c) for _, c in some]) for some in by_label]
-    pooled = pool_windows(
-        residuals, [np.array([c.prediction.difference_covariance for _, c in some]) for some in by_label]
+    pooled = pool_residuals(
+        [np.array([_parts(c.residual) for _, c in some]) for some in by_label],
+        [np.array([_parts(c.fit.eigenvalue) for _, c in some]) for some in by_label],
+        [np.array([c.prediction.difference_covariance for _, c in some]) for some in by_label],
     )
     g = pooled.likeliest
     together, counts = [pair for some in by_label for pair in some], [len(some) for some in by_label]
@@ -132,10 +133,10 @@ def _explain(group: Group, counts: Sequence[int], pooled: PooledGrid, searches: 
 def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: Array) -> _Explained:
     """Gauss-Newton steps from z (q,), in the directions that are felt there."""
     ends = np.cumsum(counts)[:-1]
-    measured = np.array([(c.fit.re, c.fit.im) for _, c in group])
+    measured = np.array([_parts(c.fit.eigenvalue) for _, c in group])
     like, covariances = search.predictions(z)
     left = measured - like
-    pooled = pool_windows(np.split(left, ends), np.split(covariances, ends))
+    pooled = pool_residuals(np.split(left, ends), np.split(measured, ends), np.split(covariances, ends))
     D = search.directions(z, _whitening(pooled, counts))
     J = search.jacobian(z, D)
     for _ in range(GAUSS_NEWTON_STEPS):
@@ -146,7 +147,7 @@ def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: A
             break
         z, like, covariances = search.step(z, best)
         left, J = measured - like, search.jacobian(z, D)
-        pooled = pool_windows(np.split(left, ends), np.split(covariances, ends))
+        pooled = pool_residuals(np.split(left, ends), np.split(measured, ends), np.split(covariances, ends))
     A = _whitening(pooled, counts) @ J
     parameters = search.posterior(z, D, np.asarray(np.linalg.inv(A.T @ A + np.eye(D.shape[1])), float))
     # the linear model about the best place, as the nominal parameters see it
@@ -191,6 +192,6 @@ def _chi_square(misfits: Array, weights: Array, dof: int) -> tuple[float, float]
     return chi2, float(chdtrc(dof, chi2))
 
 
-def _residual(c: Comparison) -> tuple[float, float]:
-    """Measured minus like for like [1/s], both parts."""
-    return c.residual.real, c.residual.imag
+def _parts(value: complex) -> tuple[float, float]:
+    """Real and imaginary part."""
+    return value.real, value.imag

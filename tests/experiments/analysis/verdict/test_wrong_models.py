@@ -1,0 +1,56 @@
+"""Wrong models of few, clean windows: the scatter of their own predictions does not excuse them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.analysis.verdict.between_runs import pool_residuals, pool_windows
+from experiments.recordings.run_response import response_of_run
+from experiments.reports.analyze import analyze
+from experiments.theory.theory import open_loop
+from hil.design.methods import design
+from hil.runners.simulated_run import simulate
+from models.catalogue import load_bicycle
+from models.plant.plant import Kick
+
+KICKS = [Kick(t, impulse=3.0) for t in (0.6, 5.0, 10.0)]  # N s
+
+
+def log(v):
+    """Lean rate and speed of Silver left alone at ``v`` [m/s], kicked three times."""
+    silver = load_bicycle("Silver")
+    run = simulate(silver, design(silver, "off", [v]), speed=v, kicks=KICKS, duration=16.0)
+    whole = response_of_run(run)
+    return replace(whole, phi=None, delta=None, psi_dot=None, T_delta=None, v_read=None)
+
+
+@pytest.fixture(scope="module", params=[4.5, 6.0])
+def lean_rate(request):
+    return log(request.param)
+
+
+@pytest.mark.parametrize("name", ["Rigid", "Fisher", "Pista", "Yellowrev", "Benchmark"])
+def test_a_wrong_bicycle_is_rejected(lean_rate, name):
+    """Rigid, Fisher, Pista and Yellowrev explained what they had no window of: p = 0.3, 0.97, 0.5 and 0.33."""
+    wrong = load_bicycle(name)
+    result = analyze(replace(lean_rate, bicycle=wrong, theory=open_loop(wrong)))
+    assert len(result.comparisons) == 3
+    assert result.verdicts[0].p < 0.01
+
+
+def test_the_right_one_explains_them(lean_rate):
+    silver = load_bicycle("Silver")
+    assert analyze(replace(lean_rate, bicycle=silver, theory=open_loop(silver))).verdicts[0].p > 0.1
+
+
+def test_scatter_that_was_measured_counts_as_before():
+    rng = np.random.default_rng(2)
+    covariances = [np.tile(np.eye(2), (4, 1, 1))] * 2
+    measured = [5.0 * rng.standard_normal((4, 2)) for _ in range(2)]  # five times the noise
+    pooled, before = pool_residuals(measured, measured, covariances), pool_windows(measured, covariances)
+    assert np.array_equal(pooled.weights, before.weights)
+    assert np.array_equal(pooled.means, before.means)
+    quiet = [0.1 * y for y in measured]
+    assert pool_residuals(measured, quiet, covariances).variances[0].tolist() == [0.0, 0.0]
+    assert pool_residuals(measured, quiet, covariances).likeliest == 0  # nothing is between runs that repeat themselves
