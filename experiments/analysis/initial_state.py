@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from experiments.analysis.windows.speed import measured_speed
 from experiments.datatypes import Dynamics, Response, Window
 from experiments.theory.free_response import N_BICYCLE_STARTS, free_response
 from experiments.theory.machine_steps import Nonlinearities
@@ -23,7 +24,8 @@ START_STEP = 1e-5  # rad, rad/s and hidden starts' standard deviations, for diff
 MOST_START_STEPS, MOST_HALVINGS = 12, 6  # of Gauss and Newton
 GENTLER = 0.8  # of a start from which the bicycle falls over
 OTHER_START, MOST_OTHER_STARTS = 0.3, 4  # share by which other starts of a search differ, and how many there are
-MOST_UNEXPLAINED = 1.5  # times the white noise of a reading; a motion that leaves more is worth another search
+SMALLER_START = 0.5  # of the one before, where a machine without losses is searched again
+MOST_UNEXPLAINED = 1.5  # times the white noise of a reading, or what another motion leaves: then it is searched again
 THIRD_DIFFERENCE = 20.0  # variance of the third difference of white noise of variance 1
 START_SETTLED = 1e-4  # of the noise's standard deviations, squared: a smaller step is none
 
@@ -48,12 +50,6 @@ class InitialState:
 
 
 Channels = list[tuple[Array, Array]]  # of each signal used: d signal / d x (n, 4 + k), and what was measured (n,)
-
-
-def measured_speed(response: Response, window: Window) -> tuple[Array, Array | None]:
-    """Speed over a window as the straight line fitted to it (n,), and by how much the controller misread it."""
-    v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
-    return v, None if response.v_read is None else response.v_read[window.rows] - v
 
 
 def machine_in(response: Response, window: Window, dynamics: Dynamics) -> WindowMachine:
@@ -154,17 +150,29 @@ def nonlinear_initial_state(
     of = machine.nonlinearities
     sides = (1, -1) if of.hysteresis > 0.0 else (1,)
     machines = [replace(machine, nonlinearities=of._replace(lagging=side)) for side in sides]
-    # steps of a drive with losses may end in a valley beside the deepest one: then the search begins elsewhere too
-    chance, begin = np.random.default_rng(0), first
+    # steps may end in a valley beside the deepest one: then the search begins elsewhere too
+    chance, begin, smaller = np.random.default_rng(0), first, 1.0
     found: list[tuple[float, InitialState]] = []
-    for _ in range(1 + (MOST_OTHER_STARTS if of.lossy else 0)):
+    for _ in range(1 + MOST_OTHER_STARTS):
         tried = (_bent_start(response, window, one, begin) for one in machines)
         found += [one for one in tried if one is not None]
         best = min(found, key=lambda one: one[0])[1] if found else None
-        if best is not None and _explains(response, window, best):
+        if best is None and not of.lossy:
             break
-        begin = replace(first, x=first.x * (1.0 + OTHER_START * chance.standard_normal(len(first.x))))
+        if best is not None and (
+            _explains(response, window, best) or not (of.lossy or leaves_more(response, window, best, first))
+        ):
+            break
+        if not of.lossy:  # where the lean rate alone was measured, a linear start may lean as no bicycle can
+            smaller *= SMALLER_START
+        begin = replace(first, x=smaller * first.x * (1.0 + OTHER_START * chance.standard_normal(len(first.x))))
     return best
+
+
+def leaves_more(response: Response, window: Window, start: InitialState, than: InitialState) -> bool:
+    """Tell whether a motion leaves clearly more of a measured signal than another one does."""
+    pairs = zip(_measured(response, window), (start.lean_rate, start.steer), (than.lean_rate, than.steer), strict=False)
+    return any(np.std(y - shown) > MOST_UNEXPLAINED * np.std(y - other) for y, shown, other in pairs)
 
 
 def _explains(response: Response, window: Window, start: InitialState) -> bool:

@@ -13,9 +13,9 @@ would move the eigenvalue by more than `BENDING` of its deviation, it goes throu
 window best; where the rig tells dry friction, a dead band or hysteresis, they are in it always. A machine emulated by
 linear equations stays linear but for these.
 
-Only the speed enters the simulation, as the straight line fitted over the window, and where it is logged the speed
-that the controller went by, which is late and noisy; terms of the
-equations of motion that are proportional to the acceleration itself are left out, as in the
+Only the speed enters the simulation, as a line or a smooth curve through what was measured in the window
+(`experiments.analysis.windows.speed`), and where it is logged the speed that the controller went by, which is late and
+noisy; terms of the equations of motion that are proportional to the acceleration itself are left out, as in the
 literature.
 """
 
@@ -25,7 +25,13 @@ import numpy as np
 
 from experiments.analysis.difference_noise import difference_covariance, drawn_differences
 from experiments.analysis.estimators import estimate_alike
-from experiments.analysis.initial_state import InitialState, estimate_initial_state, machine_in, nonlinear_initial_state
+from experiments.analysis.initial_state import (
+    InitialState,
+    estimate_initial_state,
+    leaves_more,
+    machine_in,
+    nonlinear_initial_state,
+)
 from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
 from experiments.dynamics import Theory
 from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
@@ -59,7 +65,7 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
         straight = np.abs(bending(machine, fit, start)) <= BENDING * np.array(found.std)
         if not (theory.losses.linear and np.all(straight)):
             bent = nonlinear_initial_state(response, window, machine, start)
-            if bent is not None:
+            if bent is not None and (not theory.losses.linear or not leaves_more(response, window, bent, start)):
                 start, found = bent, _like_for_like(response, window, fit, dynamics, bent, not theory.losses.linear)
     name, frozen, status = _frozen(window, fit, dynamics, start)
     said = [status, _through(start, theory), _bias(window, frozen, found), found.status]

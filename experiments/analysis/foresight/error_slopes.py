@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from experiments.analysis.difference_noise import difference_influence
-from experiments.analysis.initial_state import estimate_initial_state, measured_speed
+from experiments.analysis.initial_state import estimate_initial_state
 from experiments.analysis.steer_parts.simulated_motion import MachineSteps
 from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
+from experiments.analysis.windows.speed import measured_speed
 from experiments.datatypes import Comparison, Dynamics, Response, Theory, Window
 from experiments.theory.free_response import BICYCLE_STARTS, free_response
 from experiments.theory.theory import theory_for

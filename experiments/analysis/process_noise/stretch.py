@@ -17,9 +17,9 @@ from experiments.analysis.initial_state import (
     InitialState,
     estimate_initial_state,
     machine_in,
-    measured_speed,
     nonlinear_initial_state,
 )
+from experiments.analysis.windows.speed import measured_speed
 from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response, Window
 from experiments.theory.free_response import free_response
 from experiments.theory.kalman import settled_root
