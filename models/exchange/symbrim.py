@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from models.errors import InputError
-from models.exchange.moore import MOORE_CONSTANTS, bicycle_from_moore, moore_constants
+from models.moore import MOORE_CONSTANTS, bicycle_from_moore, moore_constants
 from models.parameters import Bicycle
 
 SYMBRIM_FORMAT = "riderless symbrim constants 1"

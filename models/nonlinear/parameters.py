@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.array_types import Array
-from models.conventions import moore_from_meijaard
+from models.moore import moore_constants
 from models.nonlinear.vectors import inlined
 from models.parameters import Bicycle
 
@@ -49,7 +49,7 @@ class Packed(NamedTuple):
 
 def pack_bicycle(bicycle: Bicycle) -> Array:
     """Numbers of ``bicycle`` for the compiled functions: the fields of `Packed`, in order."""
-    b, m = bicycle, moore_from_meijaard(bicycle)
+    b, m = bicycle, moore_constants(bicycle)
     rear = (m["ic11"], m["ic31"], m["ic22"], m["ic33"]), (b.mR, b.IRxx, b.IRyy)
     m1, a1, a3, P = _with_wheel(b.mB, m["l1"], m["l2"], *rear)
     front = (m["ie11"], m["ie31"], m["ie22"], m["ie33"]), (b.mF, b.IFxx, b.IFyy)

@@ -7,10 +7,8 @@ import pytest
 
 from models import catalogue, conventions
 from models.coordinates import Q_DELTA, Q_PHI, Q_THETA
-from models.errors import InputError
 from models.nonlinear.nonlinear import accelerations
 from models.nonlinear.parameters import pack_bicycle
-from models.parameters import PARAMETERS, Bicycle
 from tests.models.nonlinear.test_nonlinear import accelerate, random_states
 from tests.paths import REFERENCE
 
@@ -33,34 +31,6 @@ def test_second_derivatives_of_basu_mandal_table_1(table):
     np.testing.assert_allclose(again, coordinates, rtol=0, atol=1e-13)
     np.testing.assert_allclose(rates_again, rates, rtol=0, atol=1e-12)
     assert (np.abs(found - expected) <= 1e-11 * np.maximum(1.0, np.abs(expected))).all()
-
-
-def test_moore_parameters_of_the_reference():
-    reference = json.loads((REFERENCE / "nonlinear_reference.json").read_text())["bicycles"]
-    for name, entry in reference.items():
-        found = conventions.moore_from_meijaard(Bicycle(name=name, **entry["benchmark_parameters"]))
-        assert tuple(sorted(found)) == tuple(sorted(conventions.MOORE_PARAMETERS))
-        for key, value in found.items():
-            assert value == pytest.approx(entry["moore_parameters"][key], rel=1e-13, abs=1e-14), key
-        back = conventions.meijaard_from_moore(entry["moore_parameters"], name)
-        for key, value in entry["benchmark_parameters"].items():
-            assert getattr(back, key) == pytest.approx(value, rel=1e-12, abs=1e-14), key
-
-
-@pytest.mark.parametrize("name", catalogue.bicycle_names())
-def test_parameters_there_and_back(name):
-    bicycle = catalogue.load_bicycle(name)
-    back = conventions.meijaard_from_moore(conventions.moore_from_meijaard(bicycle), name, bicycle.std)
-    for key in PARAMETERS:
-        assert getattr(back, key) == pytest.approx(getattr(bicycle, key), rel=1e-12, abs=1e-14), key
-
-
-def test_parameters_that_are_no_bicycle_are_refused():
-    moore = conventions.moore_from_meijaard(catalogue.load_bicycle("Benchmark"))
-    with pytest.raises(InputError, match=r"none called d2, l4; add them"):
-        conventions.meijaard_from_moore({k: v for k, v in moore.items() if k not in ("d2", "l4")}, "x")
-    with pytest.raises(InputError, match="check d1, d2 and d3"):
-        conventions.meijaard_from_moore({**moore, "d1": 0.0, "d2": 0.01, "d3": 0.0}, "x")
 
 
 def motions(n=20):

@@ -9,66 +9,24 @@ from models.catalogue import bicycle_names, load_bicycle
 from models.errors import InputError
 from models.exchange.bicycle_parameters import bicycle_parameters_text, read_bicycle_parameters_text
 from models.exchange.files import BICYCLE_FORMATS, bicycle_text, read_bicycle
-from models.exchange.moore import bicycle_from_moore, moore_constants
 from models.exchange.symbrim import SymbrimParts, bicycle_from_symbrim, symbrim_constants, symbrim_text
 from models.parameter_table import DISPENSABLE, PARAMETERS
-
-# of the benchmark bicycle, printed in the documentation of DynamicistToolKit 0.7 (dtk.bicycle.benchmark_to_moore)
-PRINTED = {
-    "d1": 0.9534570696121849,
-    "d2": 0.2676445084476887,
-    "d3": 0.03207142672761929,
-    "g": 9.81,
-    "ic11": 7.178169776497895,
-    "ic22": 11.0,
-    "ic31": 3.8225535938357873,
-    "ic33": 4.821830223502103,
-    "id11": 0.0603,
-    "id22": 0.12,
-    "ie11": 0.05841337700152972,
-    "ie22": 0.06,
-    "ie31": 0.009119225261946298,
-    "ie33": 0.007586622998470264,
-    "if11": 0.1405,
-    "if22": 0.28,
-    "l1": 0.4707271515135145,
-    "l2": -0.47792881146460797,
-    "l3": -0.00597083392418685,
-    "l4": -0.3699518200282974,
-    "mc": 85.0,
-    "md": 2.0,
-    "me": 4.0,
-    "mf": 3.0,
-    "rf": 0.35,
-    "rr": 0.3,
-}
-BREAK_THE_TRIANGLE = {
-    "Browser",
-    "Yellow",
-    "Yellowrev",
-}  # measured moments that cannot all be right; believed with their deviations only
+from tests.models.test_moore import BREAK_THE_TRIANGLE
 
 
 def parameters(bicycle):
     return {name: getattr(bicycle, name) for name in PARAMETERS}
 
 
-def test_moores_constants_are_the_printed_ones():
-    assert moore_constants(load_bicycle("Benchmark")) == pytest.approx(PRINTED, rel=1e-14, abs=1e-15)
-
-
 @pytest.mark.parametrize("name", bicycle_names())
-def test_moores_constants_and_symbrims_lead_back(name):
+def test_symbrims_constants_lead_back(name):
     bicycle = load_bicycle(name)
     if name in BREAK_THE_TRIANGLE:
         with pytest.raises(InputError, match="triangle"):
-            bicycle_from_moore(moore_constants(bicycle), name)
+            bicycle_from_symbrim(symbrim_constants(bicycle), name)
         return
-    for again in (
-        bicycle_from_moore(moore_constants(bicycle), name),
-        bicycle_from_symbrim(symbrim_constants(bicycle), name),
-    ):
-        assert parameters(again) == pytest.approx(parameters(bicycle), rel=1e-12, abs=1e-12)
+    again = bicycle_from_symbrim(symbrim_constants(bicycle), name)
+    assert parameters(again) == pytest.approx(parameters(bicycle), rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", bicycle_names())
@@ -128,10 +86,6 @@ def test_constants_of_other_parts_symbols_and_wrong_ones():
     assert bicycle_from_symbrim(more, "Silver", parts).w == pytest.approx(silver.w)
     with pytest.raises(InputError, match="found none named rear_frame_d1"):
         bicycle_from_symbrim(constants, "Silver")
-    with pytest.raises(InputError, match="finite numbers, found d1 = 'long'"):
-        bicycle_from_moore({**moore_constants(silver), "d1": "long"}, "x")
-    with pytest.raises(InputError, match="cannot stand on one ground"):
-        bicycle_from_moore({**moore_constants(silver), "rr": 9.0}, "x")
 
 
 def test_files_are_read_by_their_suffix(tmp_path):
