@@ -5,7 +5,7 @@ import numpy as np
 from experiments.emulation.plaything import PlayTruth
 from models.coordinates import Q_THETA_R, REAR_TORQUE, STEER_TORQUE
 from models.errors import InputError
-from models.nonlinear.nonlinear import accelerations, contact_forces
+from models.nonlinear.equations import accelerations, contact_forces
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.simulation import initial_state
 from models.parameters import Bicycle

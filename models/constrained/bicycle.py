@@ -1,6 +1,6 @@
 """Bicycle from Newton's and Euler's equations: four bodies, three hinges, two rolling knife edges.
 
-Nothing here is shared with the Kane derivation of `models.nonlinear.nonlinear` but the names of the coordinates, so
+Nothing here is shared with the Kane derivation of `models.nonlinear.equations` but the names of the coordinates, so
 that each
 checks the other. Body axes are parallel to x forward, y right, z down when the bicycle stands upright and straight;
 the bodies are R rear wheel, B rear frame, H front frame and F front wheel (Meijaard et al. 2007).
@@ -36,7 +36,7 @@ REAR_CONTACT, FRONT_CONTACT = "rear contact", "front contact"
 
 @dataclass(frozen=True)
 class ConstrainedBicycle:
-    """Bicycle as a `System`, and the way between its bodies and the coordinates of `models.nonlinear.nonlinear`.
+    """Bicycle as a `System`, and the way between its bodies and the coordinates of `models.nonlinear.equations`.
 
     Parameters
     ----------

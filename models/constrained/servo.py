@@ -27,7 +27,7 @@ class FeedForward(NamedTuple):
 
     t : (n,) array, s
     T_delta : (n,) array, N m
-    q, u : (n, 8) arrays, coordinates and speeds of `models.nonlinear.nonlinear`
+    q, u : (n, 8) arrays, coordinates and speeds of `models.nonlinear.equations`
     """
 
     t: NDArray

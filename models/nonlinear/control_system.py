@@ -6,7 +6,7 @@ import numpy as np
 
 from models.array_types import Array
 from models.coordinates import INPUTS, Q_NAMES
-from models.nonlinear.nonlinear import nonlinear_derivative
+from models.nonlinear.equations import nonlinear_derivative
 from models.nonlinear.parameters import pack_bicycle
 from models.parameters import Bicycle
 

@@ -23,7 +23,7 @@ from models.coordinates import (
 )
 from models.errors import InputError
 from models.nonlinear.contact_forces import OUTSIDE, describe_status
-from models.nonlinear.nonlinear import dependent_speeds, integrate_step, pitch, status
+from models.nonlinear.equations import dependent_speeds, integrate_step, pitch, status
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.vectors import compiled
 from models.parameters import Bicycle

@@ -33,7 +33,7 @@ from models.coordinates import (
     RATE_STATES,
 )
 from models.errors import InputError
-from models.nonlinear.nonlinear import accelerations, dependent_speeds, energy, pitch
+from models.nonlinear.equations import accelerations, dependent_speeds, energy, pitch
 from models.nonlinear.parameters import pack_bicycle
 from models.parameters import Bicycle
 from models.tables import html_table

@@ -1,7 +1,7 @@
 """Nonlinear Whipple model as the plant wants it: constraints on its motion, pushes, and its instruments.
 
 The plant's state gives roll, steer, their rates and the speed; pitch and the other speeds follow
-(`models.nonlinear.nonlinear`). The kernel's coordinates, speeds and accelerations lie in the plant's state record, so
+(`models.nonlinear.equations`). The kernel's coordinates, speeds and accelerations lie in the plant's state record, so
 that nothing is allocated: :func:`place` fills the first two, :func:`accelerations` the third.
 
 Whoever keeps the speed (a belt, a person on the pedals) does it through the rear wheel: the accelerations are affine in
@@ -37,7 +37,7 @@ from models.coordinates import (
     STEER_TORQUE,
 )
 from models.linear.path import PSI, Y_P
-from models.nonlinear import nonlinear
+from models.nonlinear import equations
 from models.plant.environment import weight_out_of_place
 
 
@@ -57,9 +57,9 @@ def place(p, s, x, v):
     q, u = s.q, s.u
     q[Q_X], q[Q_Y], q[Q_PSI], q[Q_PHI], q[Q_DELTA] = 0.0, x[Y_P], x[PSI], x[PHI], x[DELTA]
     guess = q[Q_THETA] if np.isfinite(q[Q_THETA]) else p.tilt  # after a state whose wheels cannot both touch ground
-    q[Q_THETA] = nonlinear.pitch(p.nonlinear, x[PHI], x[DELTA], guess)
+    q[Q_THETA] = equations.pitch(p.nonlinear, x[PHI], x[DELTA], guess)
     u[Q_PHI], u[Q_DELTA], u[Q_THETA_R] = x[PHI_DOT], x[DELTA_DOT], -v / p.rR
-    nonlinear.dependent_speeds(p.nonlinear, q, u)
+    equations.dependent_speeds(p.nonlinear, q, u)
 
 
 @njit(cache=True, nogil=True)
@@ -78,10 +78,10 @@ def accelerations(p, s, v_dot, T_phi, T_rear, T_delta):
     """
     T, u_dot, more = s.torque, s.u_dot, s.column
     T[ROLL_TORQUE], T[REAR_TORQUE], T[STEER_TORQUE] = T_phi, T_rear, T_delta
-    nonlinear.accelerations(p.nonlinear, s.q, s.u, T, u_dot)
+    equations.accelerations(p.nonlinear, s.q, s.u, T, u_dot)
     if not p.surroundings.coasting:
         T[REAR_TORQUE] += 1.0
-        nonlinear.accelerations(p.nonlinear, s.q, s.u, T, more)
+        equations.accelerations(p.nonlinear, s.q, s.u, T, more)
         further = (-v_dot / p.rR - u_dot[Q_THETA_R]) / (more[Q_THETA_R] - u_dot[Q_THETA_R])  # N m, keeps the speed
         T[REAR_TORQUE] += further - 1.0
         for i in range(u_dot.size):
@@ -143,7 +143,7 @@ def lateral_speed(p, s, i, x, z):
     u, phi = s.column, s.q[Q_PHI]
     u[Q_PHI] = u[Q_THETA_R] = u[Q_DELTA] = 0.0
     u[i] = 1.0
-    nonlinear.dependent_speeds(p.nonlinear, s.q, u)
+    equations.dependent_speeds(p.nonlinear, s.q, u)
     ahead, h = in_yaw_frame(p, s.q, x, z)
     return u[Q_PSI] * ahead - np.cos(phi) * h * u[Q_PHI] + np.sin(phi) * ahead * u[Q_THETA]
 
@@ -178,11 +178,11 @@ def stand_still(p, s, x):
 
 @njit(cache=True, nogil=True)
 def report(p, s):
-    """Add to ``s.status`` what `models.nonlinear.nonlinear.status` says of the accelerations last found.
+    """Add to ``s.status`` what `models.nonlinear.equations.status` says of the accelerations last found.
 
     A lateral force on the frame is not known there; while one acts, the lateral forces of the ground are not right.
     """
-    s.status |= nonlinear.status(p.nonlinear, s.q, s.u, s.torque, p.surroundings.grip)
+    s.status |= equations.status(p.nonlinear, s.q, s.u, s.torque, p.surroundings.grip)
 
 
 @njit(cache=True, nogil=True)

@@ -7,9 +7,9 @@ import pytest
 
 from models import catalogue, conventions
 from models.coordinates import Q_DELTA, Q_PHI, Q_THETA
-from models.nonlinear.nonlinear import accelerations
+from models.nonlinear.equations import accelerations
 from models.nonlinear.parameters import pack_bicycle
-from tests.models.nonlinear.test_nonlinear import accelerate, random_states
+from tests.models.nonlinear.test_equations import accelerate, random_states
 from tests.paths import REFERENCE
 
 

@@ -9,7 +9,7 @@ from numba import njit
 from models import catalogue
 from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
 from models.nonlinear.ensemble import LANES, Ensemble
-from models.nonlinear.nonlinear import integrate_steps, nonlinear_derivative
+from models.nonlinear.equations import integrate_steps, nonlinear_derivative
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.simulation import initial_state
 

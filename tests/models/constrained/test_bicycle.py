@@ -12,7 +12,7 @@ from models.constrained.servo import lean_feedforward, smooth_change
 from models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R, Q_X, Q_Y
 from models.errors import InputError
 from models.linear.whipple import canonical_matrices
-from models.nonlinear import nonlinear, simulation
+from models.nonlinear import equations, simulation
 from models.nonlinear.parameters import pack_bicycle
 from models.parameters import Bicycle
 from models.plant.plant import Plant, Scenario, SteerDrive, Surroundings
@@ -51,8 +51,8 @@ def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states
         q[[Q_X, Q_Y, Q_THETA_R]] += rng.normal(size=3)
         T = rng.normal(scale=5.0, size=3)
         u_dot, forces = np.empty(8), np.empty(6)
-        nonlinear.accelerations(p, q, u, T, u_dot)
-        nonlinear.contact_forces(p, q, u, T, u_dot, forces)
+        equations.accelerations(p, q, u, T, u_dot)
+        equations.contact_forces(p, q, u, T, u_dot, forces)
         whole = ConstrainedBicycle(bicycle, steer_torque=T[2], drive_torque=T[1], roll_torque=T[0])
         x = whole.state(q, u)
         whole.system.check(x, tolerance=1e-11)
@@ -157,7 +157,7 @@ def test_feedforward_played_back_open_loop_in_the_kane_bicycle_leans_along_the_p
     off = []
     for k in range(2000):
         torque = np.interp((k + 0.5) * dt, turn_in.t, turn_in.T_delta)
-        nonlinear.integrate_step(p, q, u, np.array([0.0, 0.0, torque]), dt)
+        equations.integrate_step(p, q, u, np.array([0.0, 0.0, torque]), dt)
         off.append(q[Q_PHI] - path((k + 1) * dt)[0])
     assert np.abs(off).max() < 2e-5  # of 0.1 rad: the torque is held for a millisecond at a time
     assert q[Q_DELTA] == pytest.approx(turn_in.q[-1, Q_DELTA], abs=2e-5)
@@ -181,7 +181,7 @@ def test_feedforward_ends_in_the_steady_turn(turn_in):
     """Once the lean is steady, so is the turn; a row of steady_turns.json is close to where this one ends."""
     bicycle, q, u = load_bicycle("Benchmark"), turn_in.q[-1], turn_in.u[-1]
     p, u_dot = pack_bicycle(bicycle), np.empty(8)
-    nonlinear.accelerations(p, q, u, np.array([0.0, 0.0, turn_in.T_delta[-1]]), u_dot)
+    equations.accelerations(p, q, u, np.array([0.0, 0.0, turn_in.T_delta[-1]]), u_dot)
     assert np.abs(u_dot[[Q_PHI, Q_DELTA, Q_THETA_R]]).max() < 1e-3
     turns = json.loads((REFERENCE / "steady_turns.json").read_text())["bicycles"]["Benchmark"]["steady_turns"]
     printed = next(turn for turn in turns if turn["q4"] == 0.1 and turn["q7"] == 0.05)

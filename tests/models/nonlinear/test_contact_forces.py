@@ -16,11 +16,11 @@ from models.nonlinear.contact_forces import (
     describe_status,
     grip,
 )
-from models.nonlinear.nonlinear import accelerations, contact_forces, status
+from models.nonlinear.equations import accelerations, contact_forces, status
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.simulation import initial_state, simulate_nonlinear
 from tests.models.nonlinear import four_bodies
-from tests.models.nonlinear.test_nonlinear import random_states
+from tests.models.nonlinear.test_equations import random_states
 
 NO_TORQUE = np.zeros(3)
 GOOD = np.array([0.0, 0.0, 500.0, 0.0, 0.0, 300.0])

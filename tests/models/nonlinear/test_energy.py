@@ -5,7 +5,7 @@ import pytest
 
 from models import catalogue
 from models.coordinates import Q_PSI
-from models.nonlinear.nonlinear import integrate_steps
+from models.nonlinear.equations import integrate_steps
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.simulation import initial_state
 from tests.models.nonlinear import four_bodies

@@ -8,7 +8,7 @@ from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
 from models.errors import InputError
 from models.nonlinear.contact_forces import OUTSIDE
 from models.nonlinear.ensemble import LANES, Ensemble
-from models.nonlinear.nonlinear import integrate_steps
+from models.nonlinear.equations import integrate_steps
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.simulation import initial_state
 from models.nonlinear.vectors import compiled, sincos, sincos_tilt

@@ -15,8 +15,8 @@ from models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
 from models.errors import InputError
 from models.linear.modes import critical_speeds, eigenvalues
 from models.linear.whipple import canonical_matrices
+from models.nonlinear.equations import accelerations, dependent_speeds, pitch
 from models.nonlinear.hands_free import hands_free_families
-from models.nonlinear.nonlinear import accelerations, dependent_speeds, pitch
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
 from tests.paths import REFERENCE

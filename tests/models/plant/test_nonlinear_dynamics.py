@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
-from models.nonlinear import nonlinear, simulation
+from models.nonlinear import equations, simulation
 from models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.scenario import KICK_MIN, PUSH_MAX
 from tests.models.plant.riding import DT, QUIET, free, ride
@@ -101,7 +101,7 @@ def test_it_feels_a_change_of_speed_on_the_floor_only(benchmark_bicycle, surface
 def frame_of(plant, b):
     """Turn and place of the rear frame, from the four angles, by rotation matrices."""
     x, q = plant.s["x"][0], plant.s["q"][0]
-    pitch = nonlinear.pitch(plant.p[0]["nonlinear"], x[PHI], x[DELTA], q[Q_THETA])
+    pitch = equations.pitch(plant.p[0]["nonlinear"], x[PHI], x[DELTA], q[Q_THETA])
     turn = Rotation.from_euler("ZXY", [plant.psi, x[PHI], pitch - b.lam])  # yaw, then lean, then pitch
     leant = Rotation.from_euler("ZX", [plant.psi, x[PHI]])
     hub = np.array([plant.x_P, plant.y_P, 0.0]) + leant.apply([0.0, 0.0, -b.rR])
@@ -142,7 +142,7 @@ def test_gyro_and_accelerometer_feel_the_way_of_their_place(benchmark_bicycle, c
 
 
 def energy_of(plant):
-    return nonlinear.energy(plant.p[0]["nonlinear"], plant.s["q"][0], plant.s["u"][0])
+    return equations.energy(plant.p[0]["nonlinear"], plant.s["q"][0], plant.s["u"][0])
 
 
 @pytest.mark.parametrize(("x", "z"), [(0.3, -0.8), (0.8, -0.4), (0.0, 0.0)])

@@ -6,7 +6,6 @@ results mean nothing; `integrate_step`, `integrate_steps` and `pitch` notice.
 """
 
 from math import nan
-from typing import TYPE_CHECKING
 
 from models.coordinates import (
     Q_DELTA,
@@ -36,9 +35,6 @@ from models.nonlinear.integrator import (
 from models.nonlinear.kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
 from models.nonlinear.parameters import unpack_bicycle
 from models.nonlinear.vectors import compiled, inlined, sincos
-
-if TYPE_CHECKING:
-    pass  # type: ignore[import-untyped,unused-ignore]
 
 
 @inlined

@@ -11,7 +11,7 @@ from models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THET
 from models.errors import InputError
 from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 from models.nonlinear.contact_forces import OUTSIDE
-from models.nonlinear.nonlinear import (
+from models.nonlinear.equations import (
     accelerations,
     dependent_speeds,
     energy,
