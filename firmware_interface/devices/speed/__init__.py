@@ -1,1 +1,1 @@
-"""Devices that keep the speed: a treadmill's belt."""
+"""Devices that keep the speed: a treadmill's belt, or a motor on the rear wheel."""

@@ -45,19 +45,21 @@ from firmware_interface.devices.odrive_text import (
     find_star,
     parse_answer,
 )
-from firmware_interface.devices.speed.treadmill import (
-    BELT_ANSWERED,
-    BELT_FAULT,
-    BELT_HEARD,
-    BELT_RUNNING,
-    BELT_SAID,
-    BELT_SAY,
-    BELT_SAY_RUN,
-    BELT_SAY_SPEED,
-    BELT_SPEED,
-    BELT_STATUS,
-    BELT_STOPPED,
-    BELT_TIMED_OUT,
+from firmware_interface.devices.speed.speed_memory import (
+    SPEED_ANSWERED,
+    SPEED_FAULT,
+    SPEED_HEARD,
+    SPEED_LINE_RATE,
+    SPEED_OWN,
+    SPEED_REPORTED,
+    SPEED_RUNNING,
+    SPEED_SAID,
+    SPEED_SAY_RUN,
+    SPEED_SAY_SPEED,
+    SPEED_STATUS,
+    SPEED_STOPPED,
+    SPEED_TIMED_OUT,
+    take_order,
 )
 from firmware_interface.devices.speed.wheel_settings import wheel_travel
 from firmware_interface.errors import DeviceError
@@ -67,11 +69,10 @@ from firmware_interface.port import SerialPort
 
 WHEEL_WATCHDOG = 0.5  # s
 _STATE, _SPEED, _ERROR, _NONE = range(4)  # the answers of a batch, in their order; none is due
-_NEXT, _STATE_NOW, _SPEED_NOW, _STATE_KNOWN, _REQUESTED = range(11, 16)  # places in the link's memory
+_NEXT, _STATE_NOW, _SPEED_NOW, _STATE_KNOWN, _REQUESTED = range(SPEED_OWN, SPEED_OWN + 5)  # places in the link's memory
 _REPEAT = 5  # commands until it is asked again to switch on; a second request interrupts the first
 _DONE = -1  # it was switched on, and is not again before it was told not to run
 _FASTEST = 9999.0  # turns/s
-_RATE = 20.0  # Hz, at most, each way
 
 _AXIS, _PUT_AXIS = ascii_bytes("r axis"), ascii_bytes("w axis")
 _OF_STATE, _OF_ERROR, _OF_REQUEST = (ascii_bytes(s) for s in (".current_state ", ".error ", ".requested_state "))
@@ -133,15 +134,15 @@ def _end_line(link):
 def _adopt(memory, error):
     """Make the whole batch what was heard. Runs inside the tick."""
     memory[_STATE_KNOWN] = memory[_STATE_NOW]
-    memory[BELT_SPEED] = memory[_SPEED_NOW]
-    memory[BELT_STATUS] = (
-        (BELT_RUNNING if memory[_STATE_NOW] == AXIS_CLOSED_LOOP and error == 0 else 0)
-        | (BELT_TIMED_OUT if error & AXIS_WATCHDOG_EXPIRED else 0)
-        | (BELT_STOPPED if error & AXIS_ESTOP_REQUESTED else 0)
-        | (BELT_FAULT if error & ~(AXIS_WATCHDOG_EXPIRED | AXIS_ESTOP_REQUESTED) else 0)
+    memory[SPEED_REPORTED] = memory[_SPEED_NOW]
+    memory[SPEED_STATUS] = (
+        (SPEED_RUNNING if memory[_STATE_NOW] == AXIS_CLOSED_LOOP and error == 0 else 0)
+        | (SPEED_TIMED_OUT if error & AXIS_WATCHDOG_EXPIRED else 0)
+        | (SPEED_STOPPED if error & AXIS_ESTOP_REQUESTED else 0)
+        | (SPEED_FAULT if error & ~(AXIS_WATCHDOG_EXPIRED | AXIS_ESTOP_REQUESTED) else 0)
     )
-    memory[BELT_ANSWERED] = memory[BELT_SAID]
-    memory[BELT_HEARD] += 1
+    memory[SPEED_ANSWERED] = memory[SPEED_SAID]
+    memory[SPEED_HEARD] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -156,15 +157,13 @@ def speak(link, command, send, out):
     Runs inside the tick.
     """
     memory = link.memory
-    if memory[BELT_SAY] == 0:
+    if not take_order(memory):
         return 0
-    memory[BELT_SAY] = 0
-    memory[BELT_SAID] = (memory[BELT_SAID] + 1) & 0xFFFF
-    runs, state = memory[BELT_SAY_RUN] != 0, memory[_STATE_KNOWN]
-    turns = min(max(memory[BELT_SAY_SPEED], 0) / link.unit, _FASTEST) if runs else 0.0
+    runs, state = memory[SPEED_SAY_RUN] != 0, memory[_STATE_KNOWN]
+    turns = min(max(memory[SPEED_SAY_SPEED], 0) / link.unit, _FASTEST) if runs else 0.0
     n = append_text(out, append_whole(out, append_text(out, np.int64(0), _VELOCITY), link.axis), _SPACE)
     n = close_line(out, np.int64(0), append_text(out, append_decimal(out, n, turns), _SPACE))
-    unfed = memory[BELT_STATUS] & ~BELT_RUNNING == BELT_TIMED_OUT
+    unfed = memory[SPEED_STATUS] & ~SPEED_RUNNING == SPEED_TIMED_OUT
     if unfed and (not runs or memory[_REQUESTED] != _DONE):  # it may have struck before anybody fed it
         n = close_line(out, n, append_text(out, n, _CLEAR))
     if not runs:
@@ -174,7 +173,7 @@ def speak(link, command, send, out):
         memory[_REQUESTED] = _DONE
     elif memory[_REQUESTED] > 0:
         memory[_REQUESTED] -= 1
-    elif memory[_REQUESTED] == 0 and state != 0 and memory[BELT_STATUS] == 0:
+    elif memory[_REQUESTED] == 0 and state != 0 and memory[SPEED_STATUS] == 0:
         memory[_REQUESTED] = _REPEAT
         n = _request(link, out, n, AXIS_CLOSED_LOOP)
     memory[_NEXT] = _STATE
@@ -218,7 +217,9 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     told = ("v 0 -123.4567 ", "w axis0.requested_state 8 ", "sc ", "r axis0.current_state ", "f 0 ", "r axis0.error ")
     answers = ("8", "-1234.123456 -123.123456", "123456789")
     down, up = (sum(map(len, lines)) + len(lines) * len("*NNN\r\n") for lines in (told, answers))
-    return Traffic(up, down, f"{len(told)} lines of {down} bytes down, {len(answers)} answers of {up} bytes up", _RATE)
+    return Traffic(
+        up, down, f"{len(told)} lines of {down} bytes down, {len(answers)} answers of {up} bytes up", SPEED_LINE_RATE
+    )
 
 
 DEVICE = Device(

@@ -4,8 +4,7 @@ Frames are those of our node: COBS, a CRC-16, a zero byte (`firmware_interface.f
 speed the belt shall run, the belt says how fast it runs. A belt that hears nothing for half a second comes to rest by
 itself and stays there until it is told not to run: a program that died leaves no running belt.
 
-The loop writes into the link's memory what is to be said, and reads there what was heard (`BELT_...`); the driver
-knows no clock.
+A report's status has the bits of `firmware_interface.devices.speed.speed_memory`, where the loop's orders lie too.
 """
 
 import numpy as np
@@ -19,6 +18,23 @@ from firmware_interface.devices.driver import (
     Traffic,
 )
 from firmware_interface.devices.link import ROLE_SPEED, new_link
+from firmware_interface.devices.speed.speed_memory import (
+    SPEED_AIM,
+    SPEED_ANSWERED,
+    SPEED_FAULT,
+    SPEED_HEARD,
+    SPEED_LINE_RATE,
+    SPEED_REPORTED,
+    SPEED_SAID,
+    SPEED_SAY,
+    SPEED_SAY_CHANGE,
+    SPEED_SAY_RUN,
+    SPEED_SAY_SPEED,
+    SPEED_SEQ,
+    SPEED_STATUS,
+    SPEED_STOPPED,
+    take_order,
+)
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import FRAME_OVERHEAD, close_frame, next_frame
 from firmware_interface.kernels import njit
@@ -28,12 +44,6 @@ BELT_VERSION = 1
 BELT_COMMAND, BELT_REPORT = 0x43, 0x52  # "C" and "R": what a frame is
 BELT_COMMAND_SIZE, BELT_REPORT_SIZE = 10, 16  # bytes of payload
 BELT_RUN = 1  # flag of a command
-BELT_RUNNING, BELT_FAULT, BELT_STOPPED, BELT_TIMED_OUT = 1, 2, 4, 8  # bits of a report's status
-# places in the link's memory: what was heard
-BELT_HEARD, BELT_SPEED, BELT_AIM, BELT_STATUS, BELT_SEQ, BELT_ANSWERED = range(6)  # reports, mm/s, mm/s, bits, 1, 1
-# and what is to be said, by the loop
-BELT_SAY, BELT_SAY_RUN, BELT_SAY_SPEED, BELT_SAY_CHANGE, BELT_SAID = range(6, 11)  # 1: now, 1: run, mm/s, mm/s^2, seq
-_RATE = 20.0  # Hz, at most, each way
 _LISTEN = 1.0  # s, for a report before the loop
 _MOST = np.int64(0xFFFF)
 
@@ -51,14 +61,14 @@ def receive(link, rx, n):
             receiver.frames_bad_version += 1
             continue
         seq = np.int64(data[2]) | (np.int64(data[3]) << 8)
-        if memory[BELT_HEARD] > 0 and seq == memory[BELT_SEQ]:
+        if memory[SPEED_HEARD] > 0 and seq == memory[SPEED_SEQ]:
             continue  # the same once more: a belt that says nothing new says nothing
-        memory[BELT_SEQ] = seq
-        memory[BELT_STATUS] = data[4]
-        memory[BELT_SPEED] = _signed(data, 6)
-        memory[BELT_AIM] = _signed(data, 8)
-        memory[BELT_ANSWERED] = np.int64(data[10]) | (np.int64(data[11]) << 8)
-        memory[BELT_HEARD] += 1
+        memory[SPEED_SEQ] = seq
+        memory[SPEED_STATUS] = data[4]
+        memory[SPEED_REPORTED] = _signed(data, 6)
+        memory[SPEED_AIM] = _signed(data, 8)
+        memory[SPEED_ANSWERED] = np.int64(data[10]) | (np.int64(data[11]) << 8)
+        memory[SPEED_HEARD] += 1
         reports += 1
     return reports
 
@@ -82,15 +92,13 @@ def speak(link, command, send, out):
     Runs inside the tick.
     """
     memory = link.memory
-    if memory[BELT_SAY] == 0:
+    if not take_order(memory):
         return 0
-    memory[BELT_SAY] = 0
-    memory[BELT_SAID] = (memory[BELT_SAID] + 1) & 0xFFFF
-    speed = min(max(memory[BELT_SAY_SPEED], 0), _MOST)
-    change = min(max(memory[BELT_SAY_CHANGE], 0), _MOST)
+    speed = min(max(memory[SPEED_SAY_SPEED], 0), _MOST)
+    change = min(max(memory[SPEED_SAY_CHANGE], 0), _MOST)
     out[1], out[2] = BELT_VERSION, BELT_COMMAND
-    out[3], out[4] = memory[BELT_SAID] & 0xFF, memory[BELT_SAID] >> 8
-    out[5], out[6] = BELT_RUN if memory[BELT_SAY_RUN] != 0 else 0, 0
+    out[3], out[4] = memory[SPEED_SAID] & 0xFF, memory[SPEED_SAID] >> 8
+    out[5], out[6] = BELT_RUN if memory[SPEED_SAY_RUN] != 0 else 0, 0
     out[7], out[8] = speed & 0xFF, speed >> 8
     out[9], out[10] = change & 0xFF, change >> 8
     return close_frame(out, BELT_COMMAND_SIZE)
@@ -108,7 +116,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     memory, before = link["memory"], -1  # what its first report answers, which may be a word of another program
 
     def ask(k: int) -> bytes:
-        memory[BELT_SAY] = 1
+        memory[SPEED_SAY] = 1
         return out[: speak(link, link, 0, out)].tobytes()
 
     speak(link, link, 0, out)  # says nothing: both are compiled now, and not while it listens
@@ -117,11 +125,11 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         heard += len(data)
         buffer = np.frombuffer(bytearray(data) or bytearray(1), np.uint8)
         came = receive(link, buffer, len(data))
-        before = int(memory[BELT_ANSWERED]) if came and not reports else before
+        before = int(memory[SPEED_ANSWERED]) if came and not reports else before
         reports += came
-        if memory[BELT_ANSWERED] != before and 0 < memory[BELT_ANSWERED] <= memory[BELT_SAID]:
+        if memory[SPEED_ANSWERED] != before and 0 < memory[SPEED_ANSWERED] <= memory[SPEED_SAID]:
             # any word of these: on a busy machine the next is under way already
-            return _introduced(port, int(memory[BELT_STATUS]))
+            return _introduced(port, int(memory[SPEED_STATUS]))
     if reports:
         raise DeviceError(
             f"the treadmill on {port.path} should answer what it is told (docs/speed-drive.md), found {reports} "
@@ -135,15 +143,15 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
 
 
 def _introduced(port: SerialPort, status: int) -> Introduction:
-    if status & (BELT_FAULT | BELT_STOPPED):
-        what = "its stop button is pressed" if status & BELT_STOPPED else "it reports a fault"
+    if status & (SPEED_FAULT | SPEED_STOPPED):
+        what = "its stop button is pressed" if status & SPEED_STOPPED else "it reports a fault"
         raise DeviceError(f"the treadmill on {port.path} is not ready ({what}): release the button, or look at it")
     return Introduction(name=f"treadmill, protocol {BELT_VERSION}")
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     up, down = BELT_REPORT_SIZE + FRAME_OVERHEAD, BELT_COMMAND_SIZE + FRAME_OVERHEAD
-    return Traffic(up, down, f"a report of {up} bytes up, a command of {down} down", _RATE)
+    return Traffic(up, down, f"a report of {up} bytes up, a command of {down} down", SPEED_LINE_RATE)
 
 
 DEVICE = Device(

@@ -25,18 +25,19 @@ from firmware_interface.devices.driver import (
     Traffic,
 )
 from firmware_interface.devices.link import ROLE_SPEED
-from firmware_interface.devices.speed.treadmill import (
-    BELT_ANSWERED,
-    BELT_FAULT,
-    BELT_HEARD,
-    BELT_SAID,
-    BELT_SAY,
-    BELT_SAY_RUN,
-    BELT_SAY_SPEED,
-    BELT_SPEED,
-    BELT_STATUS,
-    BELT_STOPPED,
-    BELT_TIMED_OUT,
+from firmware_interface.devices.speed.speed_memory import (
+    SPEED_ANSWERED,
+    SPEED_FAULT,
+    SPEED_HEARD,
+    SPEED_LINE_RATE,
+    SPEED_REPORTED,
+    SPEED_SAID,
+    SPEED_SAY_RUN,
+    SPEED_SAY_SPEED,
+    SPEED_STATUS,
+    SPEED_STOPPED,
+    SPEED_TIMED_OUT,
+    take_order,
 )
 from firmware_interface.devices.speed.wheel_settings import wheel_travel
 from firmware_interface.devices.vesc import ask_vesc, require_vesc_healthy, vesc_name
@@ -65,7 +66,6 @@ _HEAD = np.frombuffer(
     struct.pack(">BBBI", SHORT_PACKET, WHEEL_VALUES.size, int(_QUESTION), int(WHEEL_SELECTION)), np.uint8
 )
 _RPM_AT, _FAULT_AT, _STATUS_AT = 7, 13, 14  # places in that packet
-_RATE = 20.0  # Hz, at most, each way
 _MOST = 2.0**31 - 1
 
 
@@ -90,14 +90,14 @@ def _take(link, data, start):
     """Make the answer at ``start`` what was heard. Runs inside the tick."""
     memory, fault, status = link.memory, data[start + _FAULT_AT], data[start + _STATUS_AT]
     rpm = high_first_number(data, start + _RPM_AT, np.int64(4))
-    memory[BELT_SPEED] = np.int64(math.floor(rpm * link.unit + 0.5))
-    memory[BELT_STATUS] = (
-        (BELT_FAULT if fault != 0 else 0)
-        | (BELT_STOPPED if status & VESC_KILLED != 0 else 0)
-        | (BELT_TIMED_OUT if status & VESC_TIMED_OUT != 0 else 0)
+    memory[SPEED_REPORTED] = np.int64(math.floor(rpm * link.unit + 0.5))
+    memory[SPEED_STATUS] = (
+        (SPEED_FAULT if fault != 0 else 0)
+        | (SPEED_STOPPED if status & VESC_KILLED != 0 else 0)
+        | (SPEED_TIMED_OUT if status & VESC_TIMED_OUT != 0 else 0)
     )
-    memory[BELT_ANSWERED] = memory[BELT_SAID]
-    memory[BELT_HEARD] += 1
+    memory[SPEED_ANSWERED] = memory[SPEED_SAID]
+    memory[SPEED_HEARD] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -112,12 +112,10 @@ def speak(link, command, send, out):
     Runs inside the tick.
     """
     memory = link.memory
-    if memory[BELT_SAY] == 0:
+    if not take_order(memory):
         return 0
-    memory[BELT_SAY] = 0
-    memory[BELT_SAID] = (memory[BELT_SAID] + 1) & 0xFFFF
-    runs = memory[BELT_SAY_RUN] != 0
-    rpm = min(max(memory[BELT_SAY_SPEED], 0) / link.unit, _MOST) if runs else 0.0
+    runs = memory[SPEED_SAY_RUN] != 0
+    rpm = min(max(memory[SPEED_SAY_SPEED], 0) / link.unit, _MOST) if runs else 0.0
     n = write_packet(out, np.int64(0), _SET_RPM if runs else _SET_CURRENT_BRAKE, np.int64(math.floor(rpm + 0.5)))
     return write_packet(out, n, _QUESTION, WHEEL_SELECTION)
 
@@ -157,7 +155,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     up, down = int(_ANSWER), int(2 * (FOUR_BYTE_PAYLOAD + SHORT_OVERHEAD))
-    return Traffic(up, down, f"an answer of {up} bytes up, a speed and a question of {down} down", _RATE)
+    return Traffic(up, down, f"an answer of {up} bytes up, a speed and a question of {down} down", SPEED_LINE_RATE)
 
 
 DEVICE = Device(

@@ -5,16 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from firmware_interface.devices.speed.speed_memory import SPEED_FAULT, SPEED_RUNNING, SPEED_STOPPED, SPEED_TIMED_OUT
 from firmware_interface.devices.speed.treadmill import (
     BELT_COMMAND,
     BELT_COMMAND_SIZE,
-    BELT_FAULT,
     BELT_REPORT,
     BELT_REPORT_SIZE,
     BELT_RUN,
-    BELT_RUNNING,
-    BELT_STOPPED,
-    BELT_TIMED_OUT,
     BELT_VERSION,
 )
 from firmware_interface.errors import DeviceError
@@ -183,9 +180,9 @@ def report_belt(b, t, out):
         return 0
     if not wrong & BELT_FROZEN:
         b.seq = (b.seq + 1) & 0xFFFF
-    status = BELT_RUNNING if b.runs and not b.timed_out else 0
-    status |= (BELT_TIMED_OUT if b.timed_out else 0) | (BELT_FAULT if wrong & BELT_FAULTY else 0)
-    status |= BELT_STOPPED if wrong & BELT_BUTTON else 0
+    status = SPEED_RUNNING if b.runs and not b.timed_out else 0
+    status |= (SPEED_TIMED_OUT if b.timed_out else 0) | (SPEED_FAULT if wrong & BELT_FAULTY else 0)
+    status |= SPEED_STOPPED if wrong & BELT_BUTTON else 0
     speed, aim = np.int64(np.rint(1e3 * b.speed / BELT_SCALE)), np.int64(np.rint(1e3 * b.aim))
     time = np.int64(1e3 * t)
     out[1], out[2] = BELT_VERSION, BELT_REPORT

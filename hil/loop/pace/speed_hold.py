@@ -18,17 +18,17 @@ import math
 import numpy as np
 
 from firmware_interface.devices.link import ROLE_SPEED
-from firmware_interface.devices.speed.treadmill import (
-    BELT_FAULT,
-    BELT_HEARD,
-    BELT_SAY,
-    BELT_SAY_CHANGE,
-    BELT_SAY_RUN,
-    BELT_SAY_SPEED,
-    BELT_SPEED,
-    BELT_STATUS,
-    BELT_STOPPED,
-    BELT_TIMED_OUT,
+from firmware_interface.devices.speed.speed_memory import (
+    SPEED_FAULT,
+    SPEED_HEARD,
+    SPEED_REPORTED,
+    SPEED_SAY,
+    SPEED_SAY_CHANGE,
+    SPEED_SAY_RUN,
+    SPEED_SAY_SPEED,
+    SPEED_STATUS,
+    SPEED_STOPPED,
+    SPEED_TIMED_OUT,
 )
 from firmware_interface.kernels import njit
 from hil.loop.states import State, Symptom
@@ -39,7 +39,7 @@ _SURGE = 0.2  # of the time after which an error twice as large counts
 _CHECK, _ARMED, _RUNNING = int(State.CHECK), int(State.ARMED), int(State.RUNNING)
 _FAILED = int(Symptom.SPEED_DRIVE)
 _TIMED_OUT_FOR = 0.5  # s after the belt was told to run, in which it may still report its time-out of before
-_TROUBLE = BELT_FAULT | BELT_STOPPED
+_TROUBLE = SPEED_FAULT | SPEED_STOPPED
 
 PACING = np.dtype(
     [
@@ -124,7 +124,7 @@ def hold_speed(p, s, corners, links, v, state, t, dt):
     trouble = 0
     for i in range(links.size):
         if links[i].role == ROLE_SPEED:
-            trouble = links[i].memory[BELT_STATUS]
+            trouble = links[i].memory[SPEED_STATUS]
             if s.wait <= 0.0:
                 s.wait = SAY_EVERY
                 _tell_belt(p, s, links[i].memory)
@@ -134,9 +134,9 @@ def hold_speed(p, s, corners, links, v, state, t, dt):
 @njit(cache=True, nogil=True)
 def _hear_belt(s, memory):
     """Take what is new on the belt's line. Runs inside the tick."""
-    if memory[BELT_HEARD] != s.heard:
-        s.heard, s.age = memory[BELT_HEARD], 0.0
-        s.reported = 1e-3 * memory[BELT_SPEED]
+    if memory[SPEED_HEARD] != s.heard:
+        s.heard, s.age = memory[SPEED_HEARD], 0.0
+        s.reported = 1e-3 * memory[SPEED_REPORTED]
 
 
 @njit(cache=True, nogil=True)
@@ -161,10 +161,10 @@ def _correct(p, s, v, dt):
 @njit(cache=True, nogil=True)
 def _tell_belt(p, s, memory):
     """Leave what is to be said with the driver. Runs inside the tick."""
-    memory[BELT_SAY] = 1
-    memory[BELT_SAY_RUN] = s.runs
-    memory[BELT_SAY_SPEED] = np.int64(math.floor(1e3 * s.command + 0.5)) if s.runs else 0
-    memory[BELT_SAY_CHANGE] = np.int64(1e3 * (BELT_MARGIN * p.ramp if s.runs else p.stop))
+    memory[SPEED_SAY] = 1
+    memory[SPEED_SAY_RUN] = s.runs
+    memory[SPEED_SAY_SPEED] = np.int64(math.floor(1e3 * s.command + 0.5)) if s.runs else 0
+    memory[SPEED_SAY_CHANGE] = np.int64(1e3 * (BELT_MARGIN * p.ramp if s.runs else p.stop))
 
 
 @njit(cache=True, nogil=True)
@@ -175,7 +175,7 @@ def _judge_belt(p, s, v, status, dt):
     s.off_for = s.off_for + dt if not off <= p.follow_error else 0.0
     s.far_for = s.far_for + dt if not off <= 2.0 * p.follow_error else 0.0
     late = s.age > p.lost_after
-    trouble = status & _TROUBLE != 0 or (status & BELT_TIMED_OUT != 0 and s.runs_for > _TIMED_OUT_FOR)
+    trouble = status & _TROUBLE != 0 or (status & SPEED_TIMED_OUT != 0 and s.runs_for > _TIMED_OUT_FOR)
     astray = s.off_for > p.follow_time or s.far_for > _SURGE * p.follow_time
     return _FAILED if late or trouble or astray else 0
 
@@ -185,9 +185,9 @@ def dismiss_belt(links):
     """Tell the belt not to run: the last word of a run. Runs inside the tick."""
     for i in range(links.size):
         if links[i].role == ROLE_SPEED:
-            links[i].memory[BELT_SAY] = 1
-            links[i].memory[BELT_SAY_RUN] = 0
-            links[i].memory[BELT_SAY_SPEED] = 0
+            links[i].memory[SPEED_SAY] = 1
+            links[i].memory[SPEED_SAY_RUN] = 0
+            links[i].memory[SPEED_SAY_SPEED] = 0
 
 
 @njit(cache=True, nogil=True)

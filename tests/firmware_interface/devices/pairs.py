@@ -9,7 +9,7 @@ from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices.driver import Device, Introduction
 from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_SPEED, hear, new_link, say
 from firmware_interface.devices.registry import DEVICES, device
-from firmware_interface.devices.speed.treadmill import BELT_SAY
+from firmware_interface.devices.speed.speed_memory import SPEED_SAY
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
 from firmware_interface.node import reference_codec
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
@@ -103,7 +103,7 @@ class Pair:
         command, out = record(COMMAND, T_cmd=T, flags=flags, seq=self.seq + send, expiry_ms=50), np.zeros(256, np.uint8)
         self.seq += send
         if self.driver.carries == ROLE_SPEED and round(self.t * RATE) % 20 == 0:  # as the loop does, ten times a second
-            self.link["memory"][BELT_SAY] = 1
+            self.link["memory"][SPEED_SAY] = 1
         n = say(self.link, command, 1 if send and self.driver.carries & ROLE_DRIVE else 0, out)
         bytes_down = self.down(out[:n].tobytes())
         for i in range(STEP_RATE // RATE):

@@ -15,16 +15,16 @@ from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.link import new_link
 from firmware_interface.devices.registry import device
 from firmware_interface.devices.speed import odrive_wheel, vesc_wheel
-from firmware_interface.devices.speed.treadmill import (
-    BELT_FAULT,
-    BELT_HEARD,
-    BELT_SAY,
-    BELT_SAY_RUN,
-    BELT_SAY_SPEED,
-    BELT_SPEED,
-    BELT_STATUS,
-    BELT_STOPPED,
-    BELT_TIMED_OUT,
+from firmware_interface.devices.speed.speed_memory import (
+    SPEED_FAULT,
+    SPEED_HEARD,
+    SPEED_REPORTED,
+    SPEED_SAY,
+    SPEED_SAY_RUN,
+    SPEED_SAY_SPEED,
+    SPEED_STATUS,
+    SPEED_STOPPED,
+    SPEED_TIMED_OUT,
 )
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_KIND_RATE
@@ -60,8 +60,8 @@ def link_of(driver, settings):
 
 def say(driver, link, speed=None):
     memory, out = link["memory"], np.zeros(256, np.uint8)
-    memory[BELT_SAY], memory[BELT_SAY_RUN] = 1, speed is not None
-    memory[BELT_SAY_SPEED] = round(1e3 * (speed or 0.0))
+    memory[SPEED_SAY], memory[SPEED_SAY_RUN] = 1, speed is not None
+    memory[SPEED_SAY_SPEED] = round(1e3 * (speed or 0.0))
     said = out[: driver.speak(link, link, 0, out)].tobytes()
     assert driver.speak(link, link, 0, out) == 0, "once"
     return said
@@ -86,14 +86,14 @@ def test_a_vesc_is_told_electrical_revolutions_and_a_loose_motor():
 
 @pytest.mark.parametrize(
     ("told", "status"),
-    [({}, 0), ({"fault": 4}, BELT_FAULT), ({"status": 1}, BELT_TIMED_OUT), ({"status": 2}, BELT_STOPPED)],
+    [({}, 0), ({"fault": 4}, SPEED_FAULT), ({"status": 1}, SPEED_TIMED_OUT), ({"status": 2}, SPEED_STOPPED)],
 )
 def test_what_a_vesc_answers_is_speed_and_status(told, status):
     link = link_of(vesc_wheel, VESC)
     for rpm in (3565, -20):
         assert hear(vesc_wheel, link, b"\x02\xff" + answer(rpm, **told)) == 1, "behind a false start too"
-        assert link["memory"][BELT_SPEED] == pytest.approx(1e3 * rpm / 7 / 60.0 * TURN, abs=0.51)
-        assert link["memory"][BELT_STATUS] == status
+        assert link["memory"][SPEED_REPORTED] == pytest.approx(1e3 * rpm / 7 / 60.0 * TURN, abs=0.51)
+        assert link["memory"][SPEED_STATUS] == status
 
 
 @pytest.mark.parametrize("place", range(len(answer())))
@@ -101,7 +101,7 @@ def test_a_damaged_answer_is_none(place):
     link, data = link_of(vesc_wheel, VESC), bytearray(answer(1234))
     data[place] ^= 0x10
     assert hear(vesc_wheel, link, data) == 0
-    assert link["memory"][BELT_HEARD] == 0
+    assert link["memory"][SPEED_HEARD] == 0
 
 
 def test_the_vesc_of_the_steer_understands_what_is_said():
@@ -131,11 +131,11 @@ def test_the_odrive_of_the_steer_understands_what_is_said():
     for k in range(1000, 1700):
         twin.instant(1e-3 * k, READINGS)
     hear(odrive_wheel, link, twin.hear(say(odrive_wheel, link, 4.0), 1.7))
-    assert link["memory"][BELT_STATUS] == BELT_TIMED_OUT, "its watchdog struck, and it stays off"
+    assert link["memory"][SPEED_STATUS] == SPEED_TIMED_OUT, "its watchdog struck, and it stays off"
     for t in (1.8, 1.9):
         hear(odrive_wheel, link, twin.hear(say(odrive_wheel, link), t))
         twin.instant(t + 0.001, READINGS)
-    assert link["memory"][BELT_STATUS] == 0, "told not to run, it is cleared"
+    assert link["memory"][SPEED_STATUS] == 0, "told not to run, it is cleared"
 
 
 def lines(*words):
@@ -155,13 +155,13 @@ def test_of_an_odrive_only_whole_batches_count():
     for late, count in ((("8", pair, "0"), 1), (("8", "0"), 0), ((pair, "0"), 0), (("0", "8", pair, "0"), 0)):
         say(odrive_wheel, link, 1.0)
         assert hear(odrive_wheel, link, lines(*late)) == count, late
-    assert memory[BELT_SPEED] == round(2e3 * TURN)
+    assert memory[SPEED_REPORTED] == round(2e3 * TURN)
     say(odrive_wheel, link, 1.0)
     broken = lines("8", pair, "0").replace(b"2.0", b"3.0")
     assert hear(odrive_wheel, link, broken) == 0
     say(odrive_wheel, link, 1.0)
     hear(odrive_wheel, link, lines("1", pair, str(0x40 | 0x4000)))
-    assert memory[BELT_STATUS] == BELT_FAULT | BELT_STOPPED
+    assert memory[SPEED_STATUS] == SPEED_FAULT | SPEED_STOPPED
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,18 @@ from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.link import new_link
 from firmware_interface.devices.registry import device
 from firmware_interface.devices.speed import treadmill
+from firmware_interface.devices.speed.speed_memory import (
+    SPEED_AIM,
+    SPEED_ANSWERED,
+    SPEED_HEARD,
+    SPEED_REPORTED,
+    SPEED_SAY,
+    SPEED_SAY_CHANGE,
+    SPEED_SAY_RUN,
+    SPEED_SAY_SPEED,
+    SPEED_STATUS,
+    SPEED_STOPPED,
+)
 from firmware_interface.errors import DeviceError
 from firmware_interface.twins.pseudo_port import PseudoPort
 from firmware_interface.twins.speed.belt import BeltFault, new_belt
@@ -63,12 +75,12 @@ def test_a_report_is_read():
     for seq, status, speed in ((7, 1, 3500), (8, 2 | 8, -20), (0xFFFF, 0, 0)):
         assert hear(link, report(seq, status, speed, aim=speed + 1, answered=0x1234)) == 1
         memory = link["memory"]
-        assert memory[treadmill.BELT_SPEED] == speed
-        assert memory[treadmill.BELT_AIM] == speed + 1
-        assert memory[treadmill.BELT_STATUS] == status
-        assert memory[treadmill.BELT_ANSWERED] == 0x1234
+        assert memory[SPEED_REPORTED] == speed
+        assert memory[SPEED_AIM] == speed + 1
+        assert memory[SPEED_STATUS] == status
+        assert memory[SPEED_ANSWERED] == 0x1234
     assert hear(link, report(0xFFFF)) == 0, "the same number again"
-    assert memory[treadmill.BELT_HEARD] == 3
+    assert memory[SPEED_HEARD] == 3
 
 
 @pytest.mark.parametrize("place", range(len(report()) - 1))
@@ -91,8 +103,8 @@ def test_a_command_is_written_when_there_is_something_to_say():
     assert treadmill.speak(link, link, 0, out) == 0
     for seq, run, speed, change in ((1, 1, 3500, 500), (2, 0, 0, 1000), (3, 1, 70000, 70000)):
         memory = link["memory"]
-        memory[treadmill.BELT_SAY], memory[treadmill.BELT_SAY_RUN] = 1, run
-        memory[treadmill.BELT_SAY_SPEED], memory[treadmill.BELT_SAY_CHANGE] = speed, change
+        memory[SPEED_SAY], memory[SPEED_SAY_RUN] = 1, run
+        memory[SPEED_SAY_SPEED], memory[SPEED_SAY_CHANGE] = speed, change
         n = treadmill.speak(link, link, 0, out)
         assert out[:n].tobytes() == command(seq, run, min(speed, 0xFFFF), min(change, 0xFFFF))
         assert treadmill.speak(link, link, 0, out) == 0, "once"
@@ -109,7 +121,7 @@ def test_the_twin_obeys_commands_of_the_second_route():
     assert twin.belt_speed[0] == pytest.approx(0.97 * 2.0, abs=0.02), "it shows 3 % more than it runs"
     link = new_link()
     assert hear(link, payload) == 1
-    assert link["memory"][treadmill.BELT_SPEED] == pytest.approx(2000, abs=20)
+    assert link["memory"][SPEED_REPORTED] == pytest.approx(2000, abs=20)
     assert len(heard) == pytest.approx(40 * 20, abs=25), "ten reports a second"
 
 
@@ -173,6 +185,6 @@ def test_it_introduces_itself_on_a_terminal():
     finally:
         quiet.close()
     with pytest.raises(DeviceError, match="its stop button is pressed"):
-        treadmill._introduced(port, treadmill.BELT_STOPPED)
+        treadmill._introduced(port, SPEED_STOPPED)
     with pytest.raises(DeviceError, match="found \\['tired'\\]"):
         new_belt((BeltFault("tired", 1.0),))

@@ -14,7 +14,7 @@ from firmware_interface.devices.link import (
     ROLE_STEER,
     ROLE_WHEEL,
 )
-from firmware_interface.devices.speed.treadmill import BELT_SAY, BELT_SAY_RUN, BELT_SAY_SPEED
+from firmware_interface.devices.speed.speed_memory import SPEED_SAY, SPEED_SAY_RUN, SPEED_SAY_SPEED
 from firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE, STATUS_ENABLED, STATUS_STOP_BUTTON
 from hil.loop.excitation import Excitation
 from hil.loop.states import State, Symptom, Verdict
@@ -192,6 +192,6 @@ def test_the_last_word_of_a_run_stops_the_belt_too():
     s = Scripted(roles=(ROLE_SENSORS, ROLE_DRIVE, ROLE_SPEED))
     s.tick()
     memory = s.loop.links["memory"][2]
-    memory[BELT_SAY_RUN], memory[BELT_SAY_SPEED], memory[BELT_SAY] = 1, 5000, 0
+    memory[SPEED_SAY_RUN], memory[SPEED_SAY_SPEED], memory[SPEED_SAY] = 1, 5000, 0
     farewell(s.loop, s.wire)
-    assert (memory[BELT_SAY], memory[BELT_SAY_RUN], memory[BELT_SAY_SPEED]) == (1, 0, 0)
+    assert (memory[SPEED_SAY], memory[SPEED_SAY_RUN], memory[SPEED_SAY_SPEED]) == (1, 0, 0)
