@@ -44,22 +44,20 @@ from firmware_interface.devices.odrive_codes import (
 )
 from firmware_interface.devices.odrive_setup import ODRIVE_COUNTS_PER_TURN, introduce
 from firmware_interface.devices.odrive_text import (
-    CARRIAGE_RETURN,
+    FORM_BROKEN,
     FORM_PAIR,
     FORM_REAL,
     FORM_WHOLE,
     FORM_WORDS,
-    LINE_FEED,
     append_decimal,
     append_text,
     append_whole,
     ascii_bytes,
     close_line,
-    find_star,
-    parse_answer,
+    ends_line,
+    take_answer,
 )
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.kernels import njit
 from firmware_interface.messages import (
     COMMAND_CLEAR,
@@ -99,17 +97,10 @@ _SET_MARK, _ASK_MARK = ascii_bytes("w test_property "), ascii_bytes("r test_prop
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns how many batches were completed. Runs inside the tick."""
-    receiver, samples = link.receiver, 0
+    samples = 0
     for i in range(n):
-        byte = rx[i]
-        if byte in (LINE_FEED, CARRIAGE_RETURN):
-            if receiver.filled > 0:
-                samples += _end_line(link)
-            receiver.filled = 0
-        else:
-            if receiver.filled < MAX_PAYLOAD:  # the rest of an over-long line has no place to go
-                receiver.payload[receiver.filled] = byte
-            receiver.filled += 1
+        if ends_line(link.receiver, rx[i]):
+            samples += _hear_answer(link)
     return samples
 
 
@@ -245,25 +236,13 @@ def _lose(link):
 
 
 @njit(cache=True, nogil=True)
-def _end_line(link):
+def _hear_answer(link):
     """Take the whole line that is in the receiver; returns 1 if it completes a batch. Runs inside the tick."""
-    receiver, memory, size = link.receiver, link.memory, link.receiver.filled
-    fits = size <= MAX_PAYLOAD
-    star = find_star(receiver.payload, size) if fits else np.int64(-1)
-    if star < 0:
-        if fits:
-            receiver.frames_bad_crc += 1
-        else:
-            receiver.frames_bad_length += 1
-        receiver.bytes_skipped += size + 1
+    memory = link.memory
+    form, first, second = take_answer(link.receiver)
+    if form in (FORM_BROKEN, FORM_WORDS):
         _lose(link)
         return 0
-    form, first, second = parse_answer(receiver.payload, star)
-    if form == FORM_WORDS:  # `invalid property`, `unknown command`
-        receiver.frames_bad_version += 1
-        _lose(link)
-        return 0
-    receiver.frames_ok += 1
     if memory[_PHASE] == _OPEN and form == _FORMS[memory[_NEXT]]:
         return _take(link, first, second)
     if memory[_PHASE] == _READY or memory[_PHASE] == _OPEN:

@@ -1,4 +1,4 @@
-"""Lines of an ODrive, compiled: numbers to text and back, and the checksum.
+"""Lines of an ODrive, compiled: numbers to text and back, the checksum, and answers out of a stream of bytes.
 
 Nothing allocates. Writers append to ``out`` at ``n`` and return the new length.
 """
@@ -7,14 +7,14 @@ import math
 
 import numpy as np
 
+from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.kernels import njit
 
-FORM_WORDS, FORM_WHOLE, FORM_REAL, FORM_PAIR = range(
-    4
-)  # forms of an answer: no number, digits only, any other number, two numbers
+# forms of an answer: no number, digits only, any other number, two numbers; and of what is no answer
+FORM_WORDS, FORM_WHOLE, FORM_REAL, FORM_PAIR, FORM_BROKEN = range(5)
 
 _STAR, _POINT, _MINUS, _PLUS, _SPACE, _E, _ZERO, _NINE = (ord(c) for c in "*.-+ e09")
-LINE_FEED, CARRIAGE_RETURN = 0x0A, 0x0D
+_LINE_FEED, _CARRIAGE_RETURN = 0x0A, 0x0D
 _TO_LOWER = 0x20  # bit that a small letter has and its capital has not
 _INF, _NAN = np.frombuffer(b"inf", np.uint8), np.frombuffer(b"nan", np.uint8)
 _WHOLE_MAX = 2.0**32  # of the widest property that is asked for
@@ -82,12 +82,47 @@ def close_line(out, begin, n):
         check ^= out[i]
     out[n] = _STAR
     n = append_whole(out, n + 1, check)
-    out[n] = LINE_FEED
+    out[n] = _LINE_FEED
     return n + 1
 
 
 @njit(cache=True, nogil=True)
-def find_star(line, size):
+def ends_line(receiver, byte):
+    """Take one byte; True where it ends a line, which `take_answer` takes then. Runs inside the tick."""
+    if byte in (_LINE_FEED, _CARRIAGE_RETURN):
+        return receiver.filled > 0
+    if receiver.filled < MAX_PAYLOAD:  # the rest of an over-long line has no place to go
+        receiver.payload[receiver.filled] = byte
+    receiver.filled += 1
+    return False
+
+
+@njit(cache=True, nogil=True)
+def take_answer(receiver):
+    """Take the whole line that is in the receiver, and count it: its form (``FORM_*``) and numbers.
+
+    Runs inside the tick.
+    """
+    size, receiver.filled = receiver.filled, 0
+    fits = size <= MAX_PAYLOAD
+    star = _find_star(receiver.payload, size) if fits else np.int64(-1)
+    if star < 0:
+        if fits:
+            receiver.frames_bad_crc += 1
+        else:
+            receiver.frames_bad_length += 1
+        receiver.bytes_skipped += size + 1
+        return FORM_BROKEN, 0.0, 0.0
+    form, first, second = parse_answer(receiver.payload, star)
+    if form == FORM_WORDS:  # `invalid property`, `unknown command`
+        receiver.frames_bad_version += 1
+    else:
+        receiver.frames_ok += 1
+    return form, first, second
+
+
+@njit(cache=True, nogil=True)
+def _find_star(line, size):
     """Index of the star in ``line[:size]``; -1 if its checksum is missing or wrong. Runs inside the tick."""
     check, star = np.int64(0), np.int64(0)
     while star < size and line[star] != _STAR:

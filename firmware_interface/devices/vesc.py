@@ -43,9 +43,8 @@ from firmware_interface.devices.vesc_packets import (
     FOUR_BYTE_PAYLOAD,
     SHORT_OVERHEAD,
     SHORT_PACKET,
-    ends_answer,
     high_first_number,
-    pass_packets,
+    push_packet_byte,
     write_packet,
 )
 from firmware_interface.devices.vesc_packets import encode_packet as encode_packet
@@ -114,14 +113,10 @@ def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick."""
     receiver, samples = link.receiver, 0
     for i in range(n):
-        receiver.payload[receiver.filled] = rx[i]
-        receiver.filled += 1
-        start = ends_answer(receiver, _HEAD, _ANSWER)
+        start = push_packet_byte(receiver, rx[i], _HEAD, _ANSWER)
         if start >= 0:
             _take(link, receiver.payload, start)
             samples += 1
-        else:
-            pass_packets(receiver)
     return samples
 
 

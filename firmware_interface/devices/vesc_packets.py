@@ -62,7 +62,28 @@ def write_packet(out, start, kind, value):
 
 
 @njit(cache=True, nogil=True)
-def ends_answer(receiver, head, size):
+def push_packet_byte(receiver, byte, head, size):
+    """Take one byte; returns where the answer begins that it ends, and -1 if it ends none. Runs inside the tick.
+
+    Parameters
+    ----------
+    receiver : record with the fields of DECODER
+    byte : int
+    head : (b,) uint8 array
+        First bytes of an answer to what is asked inside the loop.
+    size : int
+        Of its packet [bytes].
+    """
+    receiver.payload[receiver.filled] = byte
+    receiver.filled += 1
+    start = _ends_answer(receiver, head, size)
+    if start < 0:
+        _pass_packets(receiver)
+    return start
+
+
+@njit(cache=True, nogil=True)
+def _ends_answer(receiver, head, size):
     """Find the answer of ``size`` bytes, beginning with ``head``, that the newest byte ends; -1 if it ends none.
 
     It is known by its last byte's coming, wherever it stands: a false start in front, which may claim to be longer
@@ -84,7 +105,7 @@ def ends_answer(receiver, head, size):
 
 
 @njit(cache=True, nogil=True)
-def pass_packets(receiver):
+def _pass_packets(receiver):
     """Pass whole packets that are no answer, and byte for byte what begins none; keep the rest.
 
     Runs inside the tick.

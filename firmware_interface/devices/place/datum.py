@@ -10,14 +10,17 @@ good to a millimetre within 1 km of the origin. Farther than `FARTHEST_FIX` from
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from firmware_interface.devices.driver import DeviceSetting, DeviceSettings
-from firmware_interface.devices.place.listening import require_in_range
+from firmware_interface.devices.link import new_link
+from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
 from firmware_interface.errors import DeviceError
 from firmware_interface.kernels import njit
 from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
+from firmware_interface.port import SerialPort
 
 FARTHEST_FIX = 5000.0  # m, from the origin
 SEMI_MAJOR, FLATTENING = 6378137.0, 1.0 / 298.257223563  # m, 1: of WGS84
@@ -25,8 +28,9 @@ _E2 = FLATTENING * (2.0 - FLATTENING)
 NO_SOLUTION, AUTONOMOUS, RTK_FLOAT, RTK_FIXED = 0, 1, 2, 3  # how good a position is, the better the larger
 SOLUTIONS = ("no solution", "a position without RTK", "RTK float", "RTK fixed")
 LEAST_HEADING_SPEED = 1.0  # m/s, below which a course says nothing about a heading
-# places in the link's memory, of every receiver
-LAT, LON, LANE, AGE_US, SIGMA_MM, LEAST, COURSE, OWN = range(8)  # from OWN on a driver has its own
+# places in the link's memory of every receiver; SEEN is one more than the last solution, a driver's own begin at OWN
+LAT, LON, LANE, AGE_US, SIGMA_MM, LEAST, COURSE, SEEN, OWN = range(9)
+_LISTEN = 2.0  # s, for a message before the loop
 
 RECEIVER_SETTINGS = {
     "lat_deg": DeviceSetting(None, "deg", "latitude of a point on the lane's middle, north positive"),
@@ -50,7 +54,7 @@ _RANGES = {
 }
 
 
-def require_receiver_settings(name: str, settings: DeviceSettings) -> None:
+def _require_settings(name: str, settings: DeviceSettings) -> None:
     """Refuse settings of the receiver ``name`` [of the registry] that mean nothing; raises DeviceError."""
     require_in_range(f"a {name}", settings, _RANGES, RECEIVER_SETTINGS)
     for key in ("rtk", "course"):
@@ -61,20 +65,55 @@ def require_receiver_settings(name: str, settings: DeviceSettings) -> None:
             )
 
 
-def why_no_position(receiver: str, wanted: str, link: np.void, seen: int, heard: bytes) -> str:
-    """Make the sentence for a receiver that gave no position that is good enough.
+def find_receiver(
+    port: SerialPort, settings: DeviceSettings, name: str, wanted: str, receive: Callable[..., int]
+) -> tuple[str, np.void]:
+    """Listen for a position that is good enough.
 
     Parameters
     ----------
-    receiver : str
-        Kind and port.
+    port : SerialPort
+    settings : mapping
+        Of the rig.
+    name : str
+        Of the driver, as in the registry.
     wanted : str
         Messages that count.
+    receive : compiled function
+        Of the driver.
+
+    Returns
+    -------
+    str
+        Kind of receiver, and its solution.
+    record of LINK_STATE
+        With the position.
+
+    Raises
+    ------
+    DeviceError
+        For an impossible setting, silence, or a position that is not good enough.
+    """
+    _require_settings(name, settings)
+    link = new_link()
+    prepare_receiver(link, settings)
+    found, heard = listen_for_fix(port, link, receive, _LISTEN)
+    receiver = f"{name.upper()} receiver"
+    if not found:
+        raise DeviceError(_why_no_position(f"{receiver} on {port.path}", wanted, link, heard))
+    return f"{receiver}, {SOLUTIONS[link['memory'][SEEN] - 1]}", link
+
+
+def _why_no_position(receiver: str, wanted: str, link: np.void, heard: bytes) -> str:
+    """Make the sentence for a receiver (kind and port) that gave no position that is good enough.
+
+    Parameters
+    ----------
+    receiver, wanted : str
     link : record of LINK_STATE
-    seen : int
-        One more than the last solution, 0 for no message.
     heard : bytes
     """
+    seen = int(link["memory"][SEEN])
     if seen == 0:
         found = f"{len(heard)} bytes without one" if heard else "silence"
         return (

@@ -23,7 +23,7 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
+from firmware_interface.devices.link import ROLE_PLACE, say_nothing
 from firmware_interface.devices.place.datum import (
     AUTONOMOUS,
     NO_SOLUTION,
@@ -31,24 +31,20 @@ from firmware_interface.devices.place.datum import (
     RECEIVER_SETTINGS,
     RTK_FIXED,
     RTK_FLOAT,
+    SEEN,
     SIGMA_MM,
-    SOLUTIONS,
+    find_receiver,
     prepare_receiver,
-    require_receiver_settings,
     take_course,
     take_position,
-    why_no_position,
 )
-from firmware_interface.devices.place.listening import listen_for_fix
-from firmware_interface.errors import DeviceError
 from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort
 
 LONGEST_SENTENCE = np.int64(120)  # bytes from $ to the check: 82 by the standard, more with high precision
 KNOT = 1852.0 / 3600.0  # m/s
 _TWO_SENTENCES = 200  # bytes of a GGA and an RMC with 7 decimals
-_SEEN, _EPOCH = OWN, OWN + 1  # places in the link's memory: the last solution, and the time of its fix [ms]
-_LISTEN = 2.0  # s, for a sentence before the loop
+_EPOCH = OWN  # place in the link's memory: time of the last fix [ms]
 _DOLLAR, _STAR, _COMMA, _POINT, _ZERO, _NINE, _CR, _LF = (np.int64(ord(c)) for c in "$*,.09\r\n")
 _G, _P, _N, _A, _M, _R, _C, _F, _D, _S, _W = (np.int64(ord(c)) for c in "GPNAMRCFDSW")
 
@@ -155,7 +151,7 @@ def _take_fields(link, data, n, gga):
     solution = _solution(gga, quality, valid, mode) if min(clock, lat, lon) >= 0 else NO_SOLUTION
     memory = link.memory
     again = clock == memory[_EPOCH] - 1
-    memory[_SEEN] = max(memory[_SEEN] if again else 0, 1 + solution)
+    memory[SEEN] = max(memory[SEEN] if again else 0, 1 + solution)
     if again or take_position(link, _angle(lat, south), _angle(lon, west), solution, memory[SIGMA_MM]) == 0:
         return 0
     memory[_EPOCH] = clock + 1  # 0 before the first
@@ -218,16 +214,8 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     DeviceError
         For an impossible setting, silence, or a position that is not good enough.
     """
-    require_receiver_settings("nmea", wants.settings)
-    link = new_link()
-    prepare_receiver(link, wants.settings)
-    found, heard = listen_for_fix(port, link, receive, _LISTEN)
-    if not found:
-        wanted = "$GPGGA, $GNGGA, $GPRMC or $GNRMC"
-        raise DeviceError(
-            why_no_position(f"NMEA receiver on {port.path}", wanted, link, int(link["memory"][_SEEN]), heard)
-        )
-    return Introduction(name=f"NMEA receiver, {SOLUTIONS[link['memory'][_SEEN] - 1]}")
+    receiver, _ = find_receiver(port, wants.settings, "nmea", "$GPGGA, $GNGGA, $GPRMC or $GNRMC", receive)
+    return Introduction(name=receiver)
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:

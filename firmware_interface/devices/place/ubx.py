@@ -25,7 +25,7 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
+from firmware_interface.devices.link import ROLE_PLACE, say_nothing
 from firmware_interface.devices.place.datum import (
     AUTONOMOUS,
     NO_SOLUTION,
@@ -33,12 +33,11 @@ from firmware_interface.devices.place.datum import (
     RECEIVER_SETTINGS,
     RTK_FIXED,
     RTK_FLOAT,
-    SOLUTIONS,
+    SEEN,
+    find_receiver,
     prepare_receiver,
-    require_receiver_settings,
     take_course,
     take_position,
-    why_no_position,
 )
 from firmware_interface.devices.place.fixed_frame import (
     drop_byte,
@@ -47,16 +46,13 @@ from firmware_interface.devices.place.fixed_frame import (
     signed_number,
     whole_number,
 )
-from firmware_interface.devices.place.listening import listen_for_fix
-from firmware_interface.errors import DeviceError
 from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort
 
 PVT_LENGTH = 100  # bytes with its head and check
 _BEGINNING = np.array([0xB5, 0x62, 0x01, 0x07, 92, 0], np.uint8)
 _PAYLOAD = 6  # where it begins
-_SEEN, _EPOCH = OWN, OWN + 1  # places in the link's memory: the last solution, and its time of week [ms]
-_LISTEN = 2.0  # s, for a message before the loop
+_EPOCH = OWN  # place in the link's memory: time of week of the last solution [ms]
 
 
 @njit(cache=True, nogil=True)
@@ -97,8 +93,8 @@ def _take_solution(link, data):
     solution = NO_SOLUTION
     if flags & 1 and (kind == 3 or kind == 4):  # of satellites in space, or with dead reckoning
         solution = RTK_FIXED if carrier == 2 else RTK_FLOAT if carrier == 1 else AUTONOMOUS
-    repeated = link.memory[_SEEN] > 0 and epoch == link.memory[_EPOCH]
-    link.memory[_SEEN], link.memory[_EPOCH] = 1 + solution, epoch
+    repeated = link.memory[SEEN] > 0 and epoch == link.memory[_EPOCH]
+    link.memory[SEEN], link.memory[_EPOCH] = 1 + solution, epoch
     if repeated:
         return 0
     lon, lat = 100 * signed_number(data, _PAYLOAD + 24, 4), 100 * signed_number(data, _PAYLOAD + 28, 4)
@@ -118,16 +114,8 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     DeviceError
         For an impossible setting, silence, or a solution that is not good enough.
     """
-    require_receiver_settings("ubx", wants.settings)
-    link = new_link()
-    prepare_receiver(link, wants.settings)
-    found, heard = listen_for_fix(port, link, receive, _LISTEN)
-    if not found:
-        wanted = "NAV-PVT (class 01, id 07)"
-        raise DeviceError(
-            why_no_position(f"UBX receiver on {port.path}", wanted, link, int(link["memory"][_SEEN]), heard)
-        )
-    return Introduction(name=f"UBX receiver, {SOLUTIONS[link['memory'][_SEEN] - 1]}, {link['fix']['sigma_mm']} mm")
+    receiver, link = find_receiver(port, wants.settings, "ubx", "NAV-PVT (class 01, id 07)", receive)
+    return Introduction(name=f"{receiver}, {link['fix']['sigma_mm']} mm")
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:

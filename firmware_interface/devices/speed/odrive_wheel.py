@@ -32,18 +32,17 @@ from firmware_interface.devices.odrive_codes import (
 )
 from firmware_interface.devices.odrive_setup import introduce_wheel
 from firmware_interface.devices.odrive_text import (
-    CARRIAGE_RETURN,
+    FORM_BROKEN,
     FORM_PAIR,
     FORM_WHOLE,
     FORM_WORDS,
-    LINE_FEED,
     append_decimal,
     append_text,
     append_whole,
     ascii_bytes,
     close_line,
-    find_star,
-    parse_answer,
+    ends_line,
+    take_answer,
 )
 from firmware_interface.devices.speed.speed_memory import (
     SPEED_ANSWERED,
@@ -63,7 +62,6 @@ from firmware_interface.devices.speed.speed_memory import (
 )
 from firmware_interface.devices.speed.wheel_settings import wheel_travel
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort
 
@@ -82,36 +80,21 @@ _FEEDBACK, _VELOCITY, _CLEAR, _SPACE = (ascii_bytes(s) for s in ("f ", "v ", "sc
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns how many batches were completed. Runs inside the tick."""
-    receiver, batches = link.receiver, 0
+    batches = 0
     for i in range(n):
-        byte = rx[i]
-        if byte in (LINE_FEED, CARRIAGE_RETURN):
-            if receiver.filled > 0:
-                batches += _end_line(link)
-            receiver.filled = 0
-        else:
-            if receiver.filled < MAX_PAYLOAD:  # the rest of an over-long line has no place to go
-                receiver.payload[receiver.filled] = byte
-            receiver.filled += 1
+        if ends_line(link.receiver, rx[i]):
+            batches += _hear_answer(link)
     return batches
 
 
 @njit(cache=True, nogil=True)
-def _end_line(link):
+def _hear_answer(link):
     """Take the whole line that is in the receiver; returns 1 if it completes a batch. Runs inside the tick."""
-    receiver, memory, size = link.receiver, link.memory, link.receiver.filled
-    star = find_star(receiver.payload, size) if size <= MAX_PAYLOAD else np.int64(-1)
-    if star < 0:
-        receiver.frames_bad_crc += 1
-        receiver.bytes_skipped += size + 1
+    receiver, memory = link.receiver, link.memory
+    form, first, second = take_answer(receiver)
+    if form in (FORM_BROKEN, FORM_WORDS):
         memory[_NEXT] = _NONE
         return 0
-    form, first, second = parse_answer(receiver.payload, star)
-    if form == FORM_WORDS:  # `invalid property`, `unknown command`
-        receiver.frames_bad_version += 1
-        memory[_NEXT] = _NONE
-        return 0
-    receiver.frames_ok += 1
     place = memory[_NEXT]
     if place == _NONE or form != (FORM_PAIR if place == _SPEED else FORM_WHOLE):
         receiver.samples_lost += place != _NONE

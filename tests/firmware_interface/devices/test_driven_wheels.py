@@ -160,6 +160,9 @@ def test_of_an_odrive_only_whole_batches_count():
     broken = lines("8", pair, "0").replace(b"2.0", b"3.0")
     assert hear(odrive_wheel, link, broken) == 0
     say(odrive_wheel, link, 1.0)
+    assert hear(odrive_wheel, link, b"1" * 300 + b"\r\n" + lines("8", pair, "0")) == 0
+    assert [link["receiver"][f"frames_bad_{what}"] for what in ("crc", "length")] == [1, 1]
+    say(odrive_wheel, link, 1.0)
     hear(odrive_wheel, link, lines("1", pair, str(0x40 | 0x4000)))
     assert memory[SPEED_STATUS] == SPEED_FAULT | SPEED_STOPPED
 
