@@ -11,6 +11,7 @@ import numpy as np
 
 from firmware_interface.framing import DELIMITER, MAX_FRAME, close_frame
 from firmware_interface.kernels import njit
+from firmware_interface.random_stream import draw_uniform
 from firmware_interface.twins.faults import FaultKind
 from firmware_interface.twins.line_attack import EAVESDROPPER, eavesdrop, forge, is_attacked, repeat, silences
 
@@ -49,17 +50,6 @@ def new_mail(byte_time: float = 0.0) -> np.void:
     mail = np.zeros(1, MAIL)[0]
     mail["byte_time"] = byte_time
     return mail
-
-
-@njit(cache=True, nogil=True)
-def draw_uniform(fault):
-    """Next number of the fault's own stream, from 0 to below 1 (splitmix64)."""
-    fault.word += np.uint64(0x9E3779B97F4A7C15)
-    z = fault.word
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.float64(z >> np.uint64(11)) * 2.0**-53
 
 
 @njit(cache=True, nogil=True)

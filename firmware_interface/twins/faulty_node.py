@@ -26,8 +26,9 @@ from firmware_interface.node.rules import (
     firmware_receive,
     firmware_restart,
 )
+from firmware_interface.random_stream import draw_uniform
 from firmware_interface.twins.faults import TO_COMPUTER, FaultKind, Faults, pack_faults
-from firmware_interface.twins.faulty_link import draw_uniform, fetch, new_mail, post
+from firmware_interface.twins.faulty_link import fetch, new_mail, post
 
 _RX_SIZE = 4096  # bytes
 _REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for

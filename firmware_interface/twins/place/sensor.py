@@ -15,6 +15,7 @@ import numpy as np
 
 from firmware_interface.errors import DeviceError
 from firmware_interface.kernels import njit
+from firmware_interface.random_stream import draw_normal, draw_uniform
 from firmware_interface.twins.twin import TwinConfig
 
 STRAY_SIZE = 1.0  # m, by which a stray reading is off
@@ -145,22 +146,6 @@ def new_sensor_twin(
 
 
 @njit(cache=True, nogil=True)
-def _uniform(s):
-    """Next number from 0 to below 1 (splitmix64)."""
-    s.word += np.uint64(0x9E3779B97F4A7C15)
-    z = s.word
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
-
-
-@njit(cache=True, nogil=True)
-def _gauss(s):
-    """Next number of the normal distribution."""
-    return np.sqrt(-2.0 * np.log(1.0 - _uniform(s))) * np.cos(2.0 * np.pi * _uniform(s))
-
-
-@njit(cache=True, nogil=True)
 def _size_of(s, kind, t):
     """Size of the fault of this kind that is on at ``t``; NaN if none."""
     for i in range(s.n_faults):
@@ -194,14 +179,14 @@ def see_place(s, t, x_P, y_P, psi, phi):
     elapsed = t - s.seen[2]
     v_x, v_y = ((x - s.seen[0]) / elapsed, (y - s.seen[1]) / elapsed) if elapsed > 0.0 else (0.0, 0.0)
     s.seen[0], s.seen[1], s.seen[2] = x, y, t
-    y += sigma * _gauss(s)
+    y += sigma * draw_normal(s)
     if s.kind > 0:  # it sees more than one coordinate
-        x += sigma * _gauss(s)
+        x += sigma * draw_normal(s)
     x, y = _gone_wrong(s, t, x, y)
     if np.isfinite(_size_of(s, _FROZEN, t)):
         x, y, psi = s.held[0], s.held[1], s.held[2]
     s.held[0], s.held[1], s.held[2] = x, y, psi
-    if _uniform(s) < s.dropout or np.isfinite(_size_of(s, _SILENT, t)) or s.count == _WAITING:
+    if draw_uniform(s) < s.dropout or np.isfinite(_size_of(s, _SILENT, t)) or s.count == _WAITING:
         return
     late, i = _size_of(s, _LATE, t), (s.first + s.count) % _WAITING
     s.due[i], s.taken[i] = t + s.latency + (late if np.isfinite(late) else 0.0), t
@@ -216,11 +201,11 @@ def _gone_wrong(s, t, x, y):
     off, share = _size_of(s, _OUTLIERS, t), s.stray
     if np.isfinite(off):
         share = max(off, share)
-    if _uniform(s) < share:
-        y += STRAY_SIZE * (1.0 if _uniform(s) < 0.5 else -1.0)
+    if draw_uniform(s) < share:
+        y += STRAY_SIZE * (1.0 if draw_uniform(s) < 0.5 else -1.0)
     if s.jumps > 0.0:
-        if t >= s.jump_end and _uniform(s) < s.jumps:
-            s.jump_end, s.jump_to = t + s.jump_length * 2.0 * _uniform(s), 2.0 * math.pi * _uniform(s)
+        if t >= s.jump_end and draw_uniform(s) < s.jumps:
+            s.jump_end, s.jump_to = t + s.jump_length * 2.0 * draw_uniform(s), 2.0 * math.pi * draw_uniform(s)
         if t < s.jump_end:
             x += s.jump_size * math.cos(s.jump_to)
             y += s.jump_size * math.sin(s.jump_to)
