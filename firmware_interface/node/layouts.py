@@ -77,6 +77,7 @@ SAMPLE_SIZE = np.int64(SAMPLE_LAYOUT.itemsize)
 COMMAND_SIZE = np.int64(COMMAND_LAYOUT.itemsize)
 HELLO_SIZE = np.int64(HELLO_LAYOUT.itemsize)
 HELLO_REQUEST_SIZE = np.int64(HELLO_REQUEST_LAYOUT.itemsize)
+FRAME_SIZES = np.array([0, SAMPLE_SIZE, COMMAND_SIZE, HELLO_SIZE, HELLO_REQUEST_SIZE])  # by type
 
 VALUE_MAX = 32767  # -32768 is left free: the two ends of the scale are alike
 COMMAND_SCALES = (1e3, 1e3, 1e4)  # of a command's value in its frame, by kind: mN m, mrad/s, 100 urad

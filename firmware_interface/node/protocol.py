@@ -21,12 +21,11 @@ from firmware_interface.node.layouts import (
     FLAG_BITS,
     FRAME_COMMAND,
     FRAME_HELLO,
-    FRAME_HELLO_REQUEST,
     FRAME_SAMPLE,
+    FRAME_SIZES,
     HEADER_LAYOUT,
     HELLO_LAYOUT,
     HELLO_REQUEST_LAYOUT,
-    HELLO_REQUEST_SIZE,
     HELLO_SIZE,
     PROTOCOL_VERSION,
     SAMPLE_LAYOUT,
@@ -35,6 +34,7 @@ from firmware_interface.node.layouts import (
     laid_over,
 )
 
+_HEADER_SIZE = HEADER_LAYOUT.itemsize  # bytes
 _HALF_OF_THE_NUMBERS = 0x8000  # a longer way forward is a step back
 
 # A decoder that also watches the numbers of the samples. (Its own fields come first: behind the
@@ -57,22 +57,31 @@ def new_receiver() -> np.void:
 
 
 @njit(cache=True, nogil=True)
-def frame_type(payload, n):
-    """Type of the frame (``FRAME_*``), or 0 if it is not of this version, or its length is wrong.
+def type_of_frame(payload, n, version, sizes):
+    """Type of a frame (``FRAME_*``), or 0 if it is not of this version, or its length is wrong.
+
+    Parameters
+    ----------
+    payload : uint8 array
+    n : int
+        Its length [bytes].
+    version : int
+        Of the protocol.
+    sizes : (5,) int array
+        Of the payload of each type [bytes]; 0 for none.
 
     Runs inside the tick.
     """
-    if n < 4 or payload[0] != PROTOCOL_VERSION:
+    if n < _HEADER_SIZE or payload[0] != version:
         return 0
     kind = payload[1]
-    if (
-        (kind == FRAME_SAMPLE and n == SAMPLE_SIZE)
-        or (kind == FRAME_COMMAND and n == COMMAND_SIZE)
-        or (kind == FRAME_HELLO and n == HELLO_SIZE)
-        or (kind == FRAME_HELLO_REQUEST and n == HELLO_REQUEST_SIZE)
-    ):
-        return kind
-    return 0
+    return kind if kind < sizes.size and sizes[kind] == n else 0
+
+
+@njit(cache=True, nogil=True)
+def frame_type(payload, n):
+    """Type of a frame of today's version, or 0. Runs inside the tick."""
+    return type_of_frame(payload, n, PROTOCOL_VERSION, FRAME_SIZES)
 
 
 @njit(cache=True, nogil=True)

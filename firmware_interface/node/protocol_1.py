@@ -10,15 +10,13 @@ from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE
 from firmware_interface.node.layouts import (
     FRAME_COMMAND,
-    FRAME_HELLO,
-    FRAME_HELLO_REQUEST,
     FRAME_SAMPLE,
     HEADER_LAYOUT,
     SAMPLE_LAYOUT,
     VALUE_MAX,
     laid_over,
 )
-from firmware_interface.node.protocol import note_sequence, read_readings
+from firmware_interface.node.protocol import note_sequence, read_readings, type_of_frame
 
 _VERSION = 1
 _SAMPLE_LAYOUT = np.dtype([(name, SAMPLE_LAYOUT[name]) for name in SAMPLE_LAYOUT.names[:-2]])  # type: ignore[index]
@@ -31,9 +29,8 @@ _COMMAND_LAYOUT = np.dtype(
         ("flags", "u1"),
     ]
 )
-_SAMPLE_SIZE = np.int64(_SAMPLE_LAYOUT.itemsize)
 _COMMAND_SIZE = np.int64(_COMMAND_LAYOUT.itemsize)
-_HELLO_SIZE, _HELLO_REQUEST_SIZE = 38, 4  # bytes
+_SIZES = np.array([0, _SAMPLE_LAYOUT.itemsize, _COMMAND_SIZE, 38, 4])  # bytes of its payloads, by type of frame
 
 
 @njit(cache=True, nogil=True)
@@ -55,29 +52,13 @@ def receive_samples_1(receiver, rx, n, raw):
         i = next_frame(receiver, rx, i, n)
         if receiver.size == 0:
             continue
-        kind = _frame_type(receiver.payload, receiver.size)
+        kind = type_of_frame(receiver.payload, receiver.size, _VERSION, _SIZES)
         if kind == FRAME_SAMPLE:
             read_readings(laid_over(receiver.payload, 0, _SAMPLE_LAYOUT), raw)
             samples += note_sequence(receiver, raw.seq)
         elif kind == 0:
             receiver.frames_bad_version += 1
     return samples
-
-
-@njit(cache=True, nogil=True)
-def _frame_type(payload, n):
-    """Type of the frame, or 0 if it is not of version 1, or its length is wrong. Runs inside the tick."""
-    if n < 4 or payload[0] != _VERSION:
-        return 0
-    kind = payload[1]
-    if (
-        (kind == FRAME_SAMPLE and n == _SAMPLE_SIZE)
-        or (kind == FRAME_COMMAND and n == _COMMAND_SIZE)
-        or (kind == FRAME_HELLO and n == _HELLO_SIZE)
-        or (kind == FRAME_HELLO_REQUEST and n == _HELLO_REQUEST_SIZE)
-    ):
-        return kind
-    return 0
 
 
 @njit(cache=True, nogil=True)

@@ -12,18 +12,16 @@ from firmware_interface.node.layouts import (
     COMMAND_LAYOUT,
     COMMAND_SIZE,
     FRAME_COMMAND,
-    FRAME_HELLO,
-    FRAME_HELLO_REQUEST,
     FRAME_SAMPLE,
     SAMPLE_LAYOUT,
     SAMPLE_SIZE,
     VALUE_MAX,
     laid_over,
 )
-from firmware_interface.node.protocol import note_sequence, read_readings
+from firmware_interface.node.protocol import note_sequence, read_readings, type_of_frame
 
 _VERSION = 2
-_HELLO_SIZE, _HELLO_REQUEST_SIZE = 42, 8  # bytes
+_SIZES = np.array([0, SAMPLE_SIZE, COMMAND_SIZE, 42, 8])  # bytes of its payloads, by type of frame
 
 
 @njit(cache=True, nogil=True)
@@ -45,7 +43,7 @@ def receive_samples_2(receiver, rx, n, raw):
         i = next_frame(receiver, rx, i, n)
         if receiver.size == 0:
             continue
-        kind = _frame_type(receiver.payload, receiver.size)
+        kind = type_of_frame(receiver.payload, receiver.size, _VERSION, _SIZES)
         if kind == FRAME_SAMPLE:
             frame = laid_over(receiver.payload, 0, SAMPLE_LAYOUT)
             read_readings(frame, raw)
@@ -55,22 +53,6 @@ def receive_samples_2(receiver, rx, n, raw):
         elif kind == 0:
             receiver.frames_bad_version += 1
     return samples
-
-
-@njit(cache=True, nogil=True)
-def _frame_type(payload, n):
-    """Type of the frame, or 0 if it is not of version 2, or its length is wrong. Runs inside the tick."""
-    if n < 4 or payload[0] != _VERSION:
-        return 0
-    kind = payload[1]
-    if (
-        (kind == FRAME_SAMPLE and n == SAMPLE_SIZE)
-        or (kind == FRAME_COMMAND and n == COMMAND_SIZE)
-        or (kind == FRAME_HELLO and n == _HELLO_SIZE)
-        or (kind == FRAME_HELLO_REQUEST and n == _HELLO_REQUEST_SIZE)
-    ):
-        return kind
-    return 0
 
 
 @njit(cache=True, nogil=True)
