@@ -120,17 +120,6 @@ def close_frame(out, n):
 
 
 @njit(cache=True, nogil=True)
-def encode_frame(payload, n, out):
-    """Write the frame of ``payload[:n]`` to ``out``; returns its length, ``n + 4``.
-
-    Runs inside the tick.
-    """
-    for i in range(n):
-        out[i + 1] = payload[i]
-    return close_frame(out, n)
-
-
-@njit(cache=True, nogil=True)
 def next_frame(decoder, rx, start, stop):
     """Feed ``rx[start:stop]`` to the decoder, up to the end of the next good frame.
 

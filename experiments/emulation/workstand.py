@@ -57,7 +57,7 @@ def start_by_hand(
     rig : Rig
         Bicycle, ports and devices.
     posture : shared array of 3 doubles
-        What the person does, see `models.plant.workstand.POSTURE_CHANNELS`; of multiprocessing's spawn context.
+        What the person does, see `models.plant.workstand.ByHand`; of multiprocessing's spawn context.
     bars : Bars
         By default with the inertia of the rig's bicycle and their stops a tenth beyond the rig's limit.
     truth : Calibration

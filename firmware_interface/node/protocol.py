@@ -2,7 +2,8 @@
 
 The node carries inertial sensor, steer encoder, wheel sensor and steer drive. Four frames, described
 byte by byte in ``docs/node-protocol.md`` and, readably, in ``reference_codec.py``. This module is the
-compiled codec the loop uses; encoders write whole frames, decoders read the payload of a frame.
+compiled codec the loop and the emulated node use; encoders write whole frames, decoders read the payload of a frame.
+HELLO comes before the loop, and is read by the other one.
 
 A frame that is well-formed but of another version, an unknown type or the wrong length is counted
 in ``frames_bad_version`` and otherwise ignored.
@@ -279,29 +280,6 @@ def encode_hello(hello, out):
     frame.rate_limit_mrad_s = hello.rate_limit_mrad_s
     frame.angle_limit_100urad = hello.angle_limit_100urad
     return close_frame(out, HELLO_SIZE)
-
-
-@njit(cache=True, nogil=True)
-def decode_hello(payload, n, hello):
-    """Read a HELLO payload into a ``HELLO`` record; False if it is anything else."""
-    if frame_type(payload, n) != FRAME_HELLO:
-        return False
-    frame = laid_over(payload, 0, HELLO_LAYOUT)
-    hello.seq = frame.seq
-    for k in range(FIRMWARE_NAME_SIZE):
-        hello.firmware[k] = frame.firmware[k]
-    hello.rate_hz = frame.rate_hz
-    hello.torque_limit_mNm = frame.torque_limit_mNm
-    hello.watchdog_ms = frame.watchdog_ms
-    hello.gyro_lsb = frame.gyro_lsb
-    hello.accel_lsb = frame.accel_lsb
-    hello.steer_counts_per_turn = frame.steer_counts_per_turn
-    hello.session = frame.session
-    hello.kind = frame.kind
-    hello.obeys = frame.obeys
-    hello.rate_limit_mrad_s = frame.rate_limit_mrad_s
-    hello.angle_limit_100urad = frame.angle_limit_100urad
-    return True
 
 
 @njit(cache=True, nogil=True)

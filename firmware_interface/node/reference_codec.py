@@ -47,7 +47,7 @@ class Command(NamedTuple):
 
 
 class HelloFrame(NamedTuple):
-    """Node to computer, when asked. Units and meaning: ``protocol.HELLO``."""
+    """Node to computer, when asked. Units and meaning: ``layouts.HELLO``."""
 
     seq: int
     firmware: bytes

@@ -23,7 +23,7 @@ from firmware_interface.twins.paced_line import PacedLine, SamplingSchedule
 from firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
 from firmware_interface.twins.pseudo_port import PseudoPort
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
-from firmware_interface.twins.virtual_node import PlantLike, Report
+from firmware_interface.twins.virtual_node import PlantLike, Report, take_readings
 
 
 @dataclass(frozen=True)
@@ -173,10 +173,7 @@ class VirtualMachine:
         t = self._k * self._period
         if self._k > 0:
             self._plant.advance(self._drive.T, self._drive.enabled, self._period)
-        readings = np.frombuffer(self._plant.read(), np.float64)
-        if len(readings) != len(self._readings):
-            raise DeviceError(f"the plant of a machine must give {len(self._readings)} readings, found {len(readings)}")
-        self._readings[:] = readings
+        take_readings(self._plant, self._readings)
         for station in self._stations:
             station.see(self._plant)
             station.step(t, now, now + 1 / STEP_RATE - self._period, self._readings)

@@ -20,6 +20,7 @@ from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, C
 from firmware_interface.twins.faults import READING_NAMES, Fault, FaultKind
 from firmware_interface.twins.twin import TwinConfig, active_fault
 
+_HARDWARE = b"410\0"  # its name
 ABS_OVER_CURRENT = 4  # the fault code it shows
 _LONGEST = 512  # bytes of payload it takes
 _MOTOR_COMMANDS = {VescCommand.SET_CURRENT, VescCommand.SET_CURRENT_BRAKE, VescCommand.SET_RPM, VescCommand.SET_POS}
@@ -44,17 +45,11 @@ class VescTwin:
     config : TwinConfig
     firmware : (major, minor)
         Before 5.03 it tells no status, before 3.42 it knows no selection of values.
-    hardware : str
-        Its name.
-    kind : int
-        0 for a motor controller, 1 for a battery's, 2 for another module.
     """
 
-    def __init__(
-        self, config: TwinConfig, firmware: tuple[int, int] = (6, 2), hardware: str = "410", kind: int = 0
-    ) -> None:
+    def __init__(self, config: TwinConfig, firmware: tuple[int, int] = (6, 2)) -> None:
         self.T, self.enabled = 0.0, False
-        self._config, self._firmware, self._hardware, self._kind = config, firmware, hardware, kind
+        self._config, self._firmware = config, firmware
         self._scale = config.settings["torque_constant_Nm_A"] * config.settings.get("gear_ratio", 1.0)
         self._chances = {fault: np.random.default_rng([fault.seed, i]) for i, fault in enumerate(config.faults)}
         self._readings = np.zeros(len(READING_NAMES))
@@ -189,8 +184,8 @@ class VescTwin:
         return b""
 
     def _version(self) -> bytes:
-        name = self._hardware.encode() + b"\0"
-        return bytes([VescCommand.FW_VERSION, *self._firmware]) + name + bytes(12) + bytes([0, 0, self._kind, 0, 0])
+        rest = bytes(12) + bytes(5)  # its number; the third of the five says which kind of hardware: a motor controller
+        return bytes([VescCommand.FW_VERSION, *self._firmware]) + _HARDWARE + rest
 
     def _selected(self, mask: int, t: float) -> bytes:
         """Encode the values of a mask; those that nobody here asks for are zero."""

@@ -58,6 +58,14 @@ class PlantLike(Protocol):
         """Nine readings, as for ``calibration.to_counts``: float64 in an array or a record."""
 
 
+def take_readings(plant: PlantLike, readings: np.ndarray) -> None:
+    """Write what the plant gives into ``readings``; raises DeviceError if that is another number of them."""
+    found = np.frombuffer(plant.read(), np.float64)
+    if len(found) != len(readings):
+        raise DeviceError(f"the plant of a twin must give {len(readings)} readings, found {len(found)}")
+    readings[:] = found
+
+
 @dataclass(frozen=True, kw_only=True)
 class NodeConfig:
     """Configuration of a virtual node.
@@ -223,7 +231,7 @@ class VirtualNode:
         if self._k > 0:
             T, enabled = self._core.drive_output(node, (self._k - 1) * period)
             self._plant.advance(T, enabled, period)
-        self._read_plant()
+        take_readings(self._plant, self._readings)
         post(node.down, node.faults, TO_NODE, self._rx, self._line.read(self._rx), t, now)
         self._core.sampling_instant(node, self._readings, self.config.bus, t, now)
         if int(firmware["commands"]) > obeyed:
@@ -232,14 +240,6 @@ class VirtualNode:
             self._zero_t, self._zero_host = t, time.monotonic()
         self._k += 1
         self._write_report(t)
-
-    def _read_plant(self) -> None:
-        readings = np.frombuffer(self._plant.read(), np.float64)
-        if len(readings) != len(self._readings):
-            raise DeviceError(
-                f"the plant of a virtual node must give {len(self._readings)} readings, found {len(readings)}"
-            )
-        self._readings[:] = readings
 
     def _write_report(self, t: float) -> None:
         fw = self._node.firmware

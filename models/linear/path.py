@@ -32,12 +32,6 @@ def heading_rate(bicycle: Bicycle, v: ArrayLike, x: ArrayLike) -> Array:
     return (np.asarray(v) * x[..., DELTA] + bicycle.c * x[..., DELTA_DOT]) * cos(bicycle.lam) / bicycle.w
 
 
-def position_rates(v: ArrayLike, psi: ArrayLike) -> tuple[Array, Array]:
-    """Rates (x_P', y_P') [m/s] of the rear contact at heading ``psi`` [rad], to first order in it."""
-    v, psi = np.broadcast_arrays(np.asarray(v, dtype=float), np.asarray(psi, dtype=float))
-    return v.copy(), v * psi
-
-
 def front_wheel_place(bicycle: Bicycle, y_P: ArrayLike, psi: ArrayLike) -> Array:
     """Place of the front contact across the lane [m], a wheelbase ahead of the rear one at ``y_P`` along ``psi``."""
     return np.asarray(y_P, dtype=float) + bicycle.w * np.sin(psi)

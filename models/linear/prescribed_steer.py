@@ -197,16 +197,3 @@ def inner_torque(plant: Variant, loop: InnerLoop) -> tuple[Array, float]:
         return row, 0.0
     row[DELTA if loop.kind == "angle" else DELTA_DOT] -= per_error
     return row, per_error
-
-
-def steer_load(plant: Variant, v: float, loop: InnerLoop) -> tuple[Array, float]:
-    """Torque that the prescribed motion takes [N m]: a row on its states, and per unit of command.
-
-    The second row of the equations of motion: T = M21 phi'' + M22 delta'' + v C1_2. q' + (g K0_2. + v^2 K2_2.) q.
-    """
-    mass, damping, stiffness = plant.matrices(v)
-    A, b = prescribed_steer(plant, v, loop)
-    row = mass[DELTA] @ A[RATE_STATES]
-    row[ANGLE_STATES] += stiffness[DELTA]
-    row[RATE_STATES] += damping[DELTA]
-    return row, float(mass[DELTA] @ b[RATE_STATES])

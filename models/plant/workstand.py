@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from models.linear.prescribed_steer import InnerLoop
 
 FREE_STEER = math.nan  # as a steer angle: let the bars go
-POSTURE_CHANNELS = ("lean", "steer", "wheel_rate")  # rad, rad, rad/s
 _INNER_STEP = 0.001  # s, in which the inner loop of a drive is followed
 _HASTE = 4.0  # rad/s, how quickly a person moves: the bandwidth of a critically damped second-order system
 
@@ -42,7 +41,8 @@ class ByHand:
     Parameters
     ----------
     posture : sequence of 3 floats
-        What the person is asked to do, see `POSTURE_CHANNELS`; memory shared with the asking process.
+        What the person is asked to do: lean [rad], steer [rad] or `FREE_STEER`, rate of the rear wheel [rad/s]; memory
+        shared with the asking process.
     bars : Bars
     seed : int
         Of the sensors' noise.

@@ -3,25 +3,19 @@
 import random
 
 import fastcrc
-import numpy as np
 import pytest
 from cobs import cobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, crc_ccitt, encode_frame, new_decoder
+from firmware_interface.framing import MAX_PAYLOAD, crc_ccitt, new_decoder
 from firmware_interface.node import reference_codec
-from tests.firmware_interface.wire import as_bytes, payloads
+from tests.firmware_interface.wire import as_bytes, framed, payloads
 
 PAYLOADS = st.one_of(
     st.binary(min_size=1, max_size=MAX_PAYLOAD),
     st.lists(st.sampled_from([0, 0, 0, 1, 255]), min_size=1, max_size=MAX_PAYLOAD).map(bytes),
 )
-
-
-def frame(payload: bytes) -> bytes:
-    out = np.zeros(MAX_FRAME, np.uint8)
-    return out[: encode_frame(as_bytes(payload), len(payload), out)].tobytes()
 
 
 def frame_by_packages(payload: bytes) -> bytes:
@@ -37,7 +31,7 @@ def test_crc_check_value():
 @given(PAYLOADS)
 def test_frames_equal_those_of_the_packages_and_of_plain_python(payload):
     wanted = frame_by_packages(payload)
-    assert frame(payload) == wanted
+    assert framed(payload) == wanted
     assert reference_codec.frame(payload) == wanted
 
 
@@ -55,17 +49,17 @@ def test_frames_of_the_packages_are_decoded(payload):
 @pytest.mark.parametrize("byte", [0, 1, 255])
 def test_extreme_payloads(size, byte):
     payload = bytes([byte]) * size
-    assert frame(payload) == frame_by_packages(payload)
-    assert payloads(new_decoder(), frame(payload)) == [payload]
+    assert framed(payload) == frame_by_packages(payload)
+    assert payloads(new_decoder(), framed(payload)) == [payload]
 
 
 def test_delimiter_stands_at_the_end_only():
     payload = bytes(range(250))
-    assert frame(payload).index(0) == len(payload) + 3
+    assert framed(payload).index(0) == len(payload) + 3
 
 
 def test_split_at_every_byte():
-    stuffed = frame(b"\0one\0\0two\0") + frame(b"three")
+    stuffed = framed(b"\0one\0\0two\0") + framed(b"three")
     for cut in range(len(stuffed) + 1):
         assert payloads(new_decoder(), stuffed[:cut], stuffed[cut:]) == [b"\0one\0\0two\0", b"three"]
     assert payloads(new_decoder(), *(bytes([byte]) for byte in stuffed)) == [b"\0one\0\0two\0", b"three"]
@@ -73,7 +67,7 @@ def test_split_at_every_byte():
 
 def test_delimiters_in_a_row_are_idling():
     decoder = new_decoder()
-    assert payloads(decoder, b"\0\0\0" + frame(b"a") + b"\0\0" + frame(b"b")) == [b"a", b"b"]
+    assert payloads(decoder, b"\0\0\0" + framed(b"a") + b"\0\0" + framed(b"b")) == [b"a", b"b"]
     assert decoder["frames_bad_length"] == 0
     assert decoder["bytes_skipped"] == 0
 
@@ -91,7 +85,7 @@ def test_delimiters_in_a_row_are_idling():
 )
 def test_each_bad_frame_is_counted_and_costs_only_itself(garbage, counter):
     decoder = new_decoder()
-    assert payloads(decoder, frame(b"before") + garbage + frame(b"after")) == [b"before", b"after"]
+    assert payloads(decoder, framed(b"before") + garbage + framed(b"after")) == [b"before", b"after"]
     assert decoder[counter] == 1
     assert decoder["frames_bad_crc"] + decoder["frames_bad_length"] == 1
     assert decoder["bytes_skipped"] == len(garbage)
@@ -121,17 +115,17 @@ def test_over_long_frame_with_the_right_crc_is_refused(size):
 @given(st.binary(max_size=600), st.binary(max_size=600))
 def test_in_step_again_within_one_good_frame_of_any_garbage(garbage, more):
     decoder = new_decoder()
-    found = payloads(decoder, garbage, more, frame(b"lost?"), frame(b"the next one"))
+    found = payloads(decoder, garbage, more, framed(b"lost?"), framed(b"the next one"))
     assert found[-1] == b"the next one"
 
 
 @given(PAYLOADS, st.data())
 def test_a_flipped_bit_never_makes_another_payload(payload, data):
-    stuffed = bytearray(frame(payload))
+    stuffed = bytearray(framed(payload))
     bit = data.draw(st.integers(0, 8 * len(stuffed) - 1))
     stuffed[bit // 8] ^= 1 << bit % 8
     decoder = new_decoder()
-    found = payloads(decoder, bytes(stuffed), frame(b"next"), frame(b"last"))
+    found = payloads(decoder, bytes(stuffed), framed(b"next"), framed(b"last"))
     assert found[-1] == b"last"
     assert set(found) <= {payload, b"next", b"last"}
 
@@ -143,7 +137,7 @@ def test_only_frames_that_stand_in_a_noisy_stream_are_accepted(seed):
     rng = random.Random(seed)
     stream = bytearray()
     for _ in range(200):
-        stream += frame(rng.randbytes(rng.randint(1, 60)))
+        stream += framed(rng.randbytes(rng.randint(1, 60)))
         if rng.random() < 0.3:
             stream += rng.randbytes(rng.randint(1, 20))
     for _ in range(100):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from firmware_interface.framing import MAX_FRAME, next_frame
+from firmware_interface.framing import FRAME_OVERHEAD, MAX_FRAME, close_frame, next_frame
 from firmware_interface.messages import COMMAND, RAW
 from firmware_interface.node.protocol import encode_command, encode_sample
 
@@ -18,6 +18,12 @@ def record(dtype: np.dtype, **values) -> np.void:
 
 def as_bytes(data: bytes) -> np.ndarray:
     return np.frombuffer(bytearray(data), np.uint8)
+
+
+def framed(payload: bytes) -> bytes:
+    """Frame of a payload, by the compiled codec."""
+    out = as_bytes(b"\0" + payload + bytes(FRAME_OVERHEAD))
+    return out[: close_frame(out, len(payload))].tobytes()
 
 
 def encoded(encode, message) -> bytes:

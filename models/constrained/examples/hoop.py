@@ -34,7 +34,6 @@ from models.constrained.eliminate import eliminate
 from models.errors import InputError
 
 HOOP_CONSTRAINTS = ("profile", "energy", "slip", "normal")
-HOOP_UNKNOWNS = ("R_x", "R_z", "Q", "U")
 
 
 class Hoop(NamedTuple):

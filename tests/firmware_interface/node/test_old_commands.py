@@ -15,7 +15,6 @@ from tests.firmware_interface.node import test_rules as rules
 from tests.firmware_interface.wire import SESSION
 
 PERIOD, WINDOW = rules.PERIOD, rules.WATCHDOG_PERIODS
-PROMISED = 0.05  # s
 
 
 def moved(torques) -> float:

@@ -138,7 +138,7 @@ def test_plant_that_cannot_be_made():
 
 def test_plant_without_the_nine_readings():
     node = VirtualNode(Short(), NodeConfig())
-    with pytest.raises(DeviceError, match="the plant of a virtual node must give 9 readings, found 8"):
+    with pytest.raises(DeviceError, match="the plant of a twin must give 9 readings, found 8"):
         node.warm_up()
     node.close()
 

@@ -5,10 +5,10 @@ import pytest
 from scipy.linalg import expm
 
 from models.catalogue import load_bicycle
-from models.coordinates import RATE_STATES
+from models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
 from models.errors import InputError
 from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop, driven_steer, felt_inertia, prescribed_steer, steer_load
+from models.linear.prescribed_steer import InnerLoop, driven_steer, felt_inertia, prescribed_steer
 
 # Meijaard et al. (2007), eq. A 2 and table 1: first rows of M, C1, K0, K2 of the benchmark bicycle, as printed
 M11, M12 = 80.81722, 2.31941332208709
@@ -64,13 +64,15 @@ def test_the_steer_follows_with_its_lag(loop, slowest):
 
 @pytest.mark.parametrize("name", BICYCLES)
 @pytest.mark.parametrize("loop", LOOPS, ids=str)
-def test_the_load_told_makes_the_prescribed_motion_of_the_whole_bicycle(name, loop):
+def test_the_torque_it_takes_makes_the_prescribed_motion_of_the_whole_bicycle(name, loop):
+    """Second row of the equations: T = M21 phi'' + M22 delta'' + v C1_2. q' + (g K0_2. + v^2 K2_2.) q."""
     plant = variant(name)
     A, b = prescribed_steer(plant, V, loop)
-    row, per_command = steer_load(plant, V, loop)
+    mass, damping, stiffness = plant.matrices(V)
     whole, by_torque = plant.system(V)
     x, u = np.array([0.1, -0.2, 0.3, 0.4, 5.0])[: len(b)], 0.6
-    torque = row @ x + per_command * u
+    torque = mass[DELTA] @ (A @ x + b * u)[RATE_STATES] + damping[DELTA] @ x[RATE_STATES]
+    torque += stiffness[DELTA] @ x[ANGLE_STATES]
     expected = whole @ x[:4] + by_torque * torque
     np.testing.assert_allclose((A @ x + b * u)[RATE_STATES], expected[RATE_STATES], rtol=1e-9)
 
