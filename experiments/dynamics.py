@@ -14,8 +14,9 @@ import numpy as np
 
 from experiments.mechanics import Mechanics
 from experiments.notebook import plus_minus, value_table
+from hil.design.sampled_plant import continuous
 from models import catalogue
-from models.array_types import Array
+from models.array_types import Array, ComplexArray
 from models.errors import InputError
 from models.linear.perturbed import ENTRIES, Variant
 from models.linear.whipple import canonical_matrices
@@ -56,6 +57,15 @@ class Dynamics:
         """Whole states (n, 4 + k) at speed ``v`` [m/s] of each unit state of the bicycle, then of the hidden starts."""
         own = np.asarray(self.embed(v), dtype=float)
         return own if self.hidden is None else np.column_stack([own, self.hidden(v)])
+
+    def eigenvalues(self, v: float) -> ComplexArray:
+        """Eigenvalues (n,) of the motion at speed ``v`` [m/s] in 1/s, also of a sampled one; -inf of a delay."""
+        values = np.linalg.eigvals(self.matrix(v)).astype(complex)
+        return values if self.dt is None else continuous(values, self.dt)
+
+    def growth(self, v: float) -> float:
+        """Largest real part of the eigenvalues at speed ``v`` [1/s, m/s]: below zero the motion dies out."""
+        return float(self.eigenvalues(v).real.max())
 
     @property
     def time(self) -> str:

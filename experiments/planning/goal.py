@@ -157,7 +157,7 @@ def asked_values(goal: Goal, bicycle: Bicycle, quantities: Mapping[str, float]) 
             found.append(float(quantities[what]))
             continue
         v = float(what.partition(AT_SPEED)[2])
-        values = np.linalg.eigvals(open_loop(bicycle).dynamics(quantities).matrix(v))
+        values = open_loop(bicycle).dynamics(quantities).eigenvalues(v)
         s = values[np.argmin(np.abs(values - complex(named_modes(bicycle, v).weave[0, 0])))]
         found.append(float(s.real if part == "re" else abs(s.imag)))
     return np.array(found)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.dynamics import Dynamics
 from experiments.planning.choice import Measurement, TimeCosts, best_plan, time_taken
 from experiments.planning.goal import Goal, read_goal
 from experiments.planning.information import window_information
@@ -160,7 +159,7 @@ def paper_measurements(
                     continue
                 label = f"{name}, {v:g} m/s, kick by {kick}"
                 tell(label)
-                growth = _growth(theory.dynamics(), v)
+                growth = theory.dynamics().growth(v)
                 if growth > FASTEST_GROWTH:
                     refused.append(f"{name} at {v:g} m/s: the bicycle falls (an eigenvalue of {growth:+.2g} 1/s)")
                     continue
@@ -253,14 +252,6 @@ def time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_las
         middle = np.sqrt(low * high)
         low, high = (middle, high) if short(middle) else (low, middle)
     return max(float(high), 1.0 / len(plan)) * time_taken(plan, costs)
-
-
-def _growth(dynamics: Dynamics, v: float) -> float:
-    """Largest real part [1/s] of the motion's eigenvalues at a speed."""
-    values = np.linalg.eigvals(dynamics.matrix(v))
-    if dynamics.dt is None:
-        return float(values.real.max())
-    return float(np.log(np.abs(values).max()) / dynamics.dt)
 
 
 def _averaged(stds: Mapping[str, float], dt: float) -> dict[str, float]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from experiments.dynamics import Dynamics
 from experiments.theory.free_response import BICYCLE_STARTS
+from hil.design.sampled_plant import Z_ROUNDING
 from models.array_types import Array
 from models.coordinates import PHI_DOT, STATES
 from models.errors import InputError
@@ -37,7 +38,7 @@ def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDA
     amplitude = (dynamics.output @ vectors) * weights
     keep = values.imag >= 0
     if dynamics.dt is not None:
-        keep &= (np.abs(values) > 1e-9) & ((values.imag > 0) | (values.real > 0))
+        keep &= (np.abs(values) > Z_ROUNDING) & ((values.imag > 0) | (values.real > 0))
     values, amplitude = values[keep], amplitude[keep]
     s = values if dynamics.dt is None else np.log(values) / dynamics.dt
     growth = 2.0 * s.real * duration

@@ -7,7 +7,7 @@ the distance to the next eigenvalue; near a double root only Monte Carlo is righ
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,16 +72,17 @@ def eigenvalue_derivatives(
     if not np.isfinite(mode):
         return np.full(len(names), complex(np.nan, np.nan))
     values, left, right = eig(dynamics.matrix(v), left=True)
-    i = int(np.argmin(np.abs(_continuous(dynamics, values) - mode)))
+    of_mode = mode if dynamics.dt is None else np.exp(mode * dynamics.dt)
+    i = int(np.argmin(np.abs(values - of_mode)))
     l, r = left[:, i].conj(), right[:, i]
     scale = 1.0 if dynamics.dt is None else 1.0 / (dynamics.dt * values[i])  # ds = dz / (dt z)
     changes = []
     for name in names:
-        up, down, step = _around(theory, v, name)
-        if len(up) == len(down) == len(values):
-            changes.append(scale * (l @ (up - down) @ r) / (l @ r) / step)
+        up, down, step = _around(theory, name)
+        if len(up.states) == len(down.states) == len(values):
+            changes.append(scale * (l @ (up.matrix(v) - down.matrix(v)) @ r) / (l @ r) / step)
         else:  # a longer delay waits in more states
-            changes.append((_nearest(dynamics, up, mode) - _nearest(dynamics, down, mode)) / step)
+            changes.append((_nearest(up, v, mode) - _nearest(down, v, mode)) / step)
     return np.array(changes, dtype=complex)
 
 
@@ -143,35 +144,26 @@ def monte_carlo(
             except InputError:
                 continue
             break
-        values = _continuous(dynamics, np.linalg.eigvals(dynamics.matrix(v)))
+        values = dynamics.eigenvalues(v)
         upper = values[values.imag > 1e-9]
         expected = mode + slope @ moved
         found[k] = min(upper, key=lambda s: abs(s - expected)) if len(upper) else complex(np.nan, np.nan)
     return found
 
 
-def _around(theory: Theory, v: float, name: str) -> tuple[Array, Array, float]:
-    """System matrices with a quantity a little larger and a little smaller, and the difference of the two, SI."""
+def _around(theory: Theory, name: str) -> tuple[Dynamics, Dynamics, float]:
+    """Dynamics with a quantity a little larger and a little smaller, and the difference of the two, SI."""
     value, usual = theory.nominal(name), theory.usual(name)
     step = DIFFERENCE_STEP * (usual if np.isfinite(usual) else 1.0)
-    up, down = (theory.dynamics({name: changed}).matrix(v) for changed in (value + step, value - step))
+    up, down = (theory.dynamics({name: changed}) for changed in (value + step, value - step))
     return up, down, 2.0 * step
 
 
-def _nearest(dynamics: Dynamics, matrix: Array, mode: complex) -> complex:
-    values = _continuous(dynamics, np.linalg.eigvals(matrix))
+def _nearest(dynamics: Dynamics, v: float, mode: complex) -> complex:
+    values = dynamics.eigenvalues(v)
     return complex(values[np.argmin(np.abs(values - mode))])
-
-
-def _continuous(dynamics: Dynamics, values: NDArray[Any]) -> NDArray[np.complex128]:
-    """Eigenvalues in continuous terms [1/s]; those of a delay, at z = 0, far away."""
-    values = np.asarray(values, dtype=complex)
-    if dynamics.dt is None:
-        return values
-    return np.asarray(np.log(np.where(np.abs(values) > 1e-9, values, 1e-9)) / dynamics.dt, dtype=complex)
 
 
 def _distance(dynamics: Dynamics, v: float, mode: complex) -> float:
     """Distance from an eigenvalue to the nearest other one [1/s]."""
-    values = _continuous(dynamics, np.linalg.eigvals(dynamics.matrix(v)))
-    return float(np.sort(np.abs(values - mode))[1])
+    return float(np.sort(np.abs(dynamics.eigenvalues(v) - mode))[1])

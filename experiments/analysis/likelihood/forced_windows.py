@@ -145,7 +145,7 @@ def _moved_by(own: Array, y: Array, parts: Sequence[tuple[int, int]], dt: float)
 def _stretches(response: Response, a: int, b: int) -> list[tuple[int, int]]:
     """First row and one past the last of equal stretches of a part, as short as an unstable theory asks for."""
     dynamics = theory_for(response).dynamics()
-    growth = float(np.linalg.eigvals(dynamics.matrix(float(response.v[a:b].mean()))).real.max())
+    growth = dynamics.growth(float(response.v[a:b].mean()))
     if dynamics.dt is not None or growth * (b - a) * response.dt <= np.log(MOST_GROWTH):
         return [(a, b)]
     longest = max(np.log(MOST_GROWTH) / growth, SHORTEST_STRETCH)

@@ -53,7 +53,7 @@ def weave_of(bicycle: Bicycle, gain: float, v0: float, v: float, near: complex) 
     near : complex
         1/s, the measured one.
     """
-    values = np.linalg.eigvals(lean_feedback(bicycle, gain, v0).dynamics().matrix(v))
+    values = lean_feedback(bicycle, gain, v0).dynamics().eigenvalues(v)
     return complex(values[np.argmin(np.abs(values - near))])
 
 

@@ -1,7 +1,10 @@
 """Theory as a function of all that is uncertain, and the bands that follow."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from experiments.dynamics import MACHINE_QUANTITIES, usual_std
 from experiments.theory.modes import kicked_mode
@@ -61,6 +64,19 @@ def _double_root():
     from models.linear.modes import critical_speeds
 
     return critical_speeds(BALANCE).double_root
+
+
+@pytest.mark.parametrize("v", [2.0, 5.0])  # growing and dying
+def test_a_motion_has_the_same_eigenvalues_however_it_is_sampled(v):
+    dynamics = open_loop(SILVER).dynamics()
+    waits = np.zeros((5, 5))
+    waits[:4, :4] = expm(system_matrix(SILVER, v) * 0.01)
+    in_steps = replace(dynamics, matrix=lambda v: waits, dt=0.01)
+    found = in_steps.eigenvalues(v)
+    assert np.isneginf(found[-1].real)  # of the state that is gone after a sample
+    assert np.sort_complex(found[:-1]) == pytest.approx(np.sort_complex(dynamics.eigenvalues(v)), rel=1e-9)
+    assert in_steps.growth(v) == pytest.approx(dynamics.growth(v), rel=1e-9)
+    assert (dynamics.growth(v) > 0.0) == (v == 2.0)
 
 
 @pytest.mark.parametrize("name", ["lam", "IHzz", "c", "drive_gain", "speed_scale", "more_delay", "steer_damping"])
