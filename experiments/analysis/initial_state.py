@@ -17,6 +17,7 @@ from experiments.theory.machine_steps import Nonlinearities
 from experiments.theory.nonlinear_response import WindowMachine, window_machine
 from experiments.theory.theory import theory_for
 from models.array_types import Array
+from models.noise_statistics import white_noise_variance
 
 MIN_RELATIVE_NOISE = 1e-9  # of a signal: less noise than that is taken for that much
 PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is not believed
@@ -26,7 +27,6 @@ GENTLER = 0.8  # of a start from which the bicycle falls over
 OTHER_START, MOST_OTHER_STARTS = 0.3, 4  # share by which other starts of a search differ, and how many there are
 SMALLER_START = 0.5  # of the one before, where a machine without losses is searched again
 MOST_UNEXPLAINED = 1.5  # times the white noise of a reading, or what another motion leaves: then it is searched again
-THIRD_DIFFERENCE = 20.0  # variance of the third difference of white noise of variance 1
 START_SETTLED = 1e-4  # of the noise's standard deviations, squared: a smaller step is none
 
 
@@ -178,7 +178,7 @@ def leaves_more(response: Response, window: Window, start: InitialState, than: I
 def _explains(response: Response, window: Window, start: InitialState) -> bool:
     """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
     for y, shown in zip(_measured(response, window), (start.lean_rate, start.steer), strict=False):
-        noise = np.std(np.diff(y, 3)) / np.sqrt(THIRD_DIFFERENCE)
+        noise = white_noise_variance(y) ** 0.5
         if np.std(y - shown) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
             return False
     return True

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
 from models.array_types import Array, RowSpans, true_spans
 from models.errors import InputError
+from models.noise_statistics import robust_deviation
 
 SAME_LEVEL = 1e-9  # of the range
 QUANTISED_BELOW = 0.2  # levels by rows, under which a signal is quantised
@@ -111,7 +112,7 @@ def find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRul
 
     some = np.arange(0, len(values), max(1, len(values) // ROUGHNESS_ROWS))
     roughness = off(some)
-    rough = 1.4826 * float(np.median(roughness[roughness > 0])) if (roughness > 0).any() else 0.0
+    rough = float(robust_deviation(roughness[roughness > 0])) if (roughness > 0).any() else 0.0
     usual = float(np.ptp(np.percentile(values[some], (1.0, 99.0))))
     limit = max(rules.above * rough, rules.of_range * usual)
     leaps = np.abs(np.diff(values, prepend=values[0])) > 0.4 * limit  # three rows rise in two steps at most

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from experiments.recordings.checked import Recorded
 from models.array_types import Array
 from models.linear.whipple import canonical_matrices
+from models.noise_statistics import weighted_median
 
 COARSEST_STEP = 0.01  # s; faster recordings are averaged to about this
 MOST_ROWS_CHECKED = 60_000  # rows of that, ten minutes, looked at
@@ -287,10 +288,9 @@ def factor_spread(measured: Array, expected: Array) -> float:
 def _factor(measured: Array, expected: Array) -> float:
     """Least absolute deviations through zero: the median of the ratios, weighted with what is expected."""
     there = expected != 0.0
-    ratios, weights = measured[there] / expected[there], np.abs(expected[there])
-    order = np.argsort(ratios)
-    total = np.cumsum(weights[order])
-    return float(ratios[order][np.searchsorted(total, 0.5 * total[-1])]) if len(total) else 0.0
+    if not there.any():
+        return 0.0
+    return weighted_median(measured[there] / expected[there], np.abs(expected[there]))
 
 
 def band_pass_kernel(dt: float, derivative: int, longer: float = 0.0) -> Array:

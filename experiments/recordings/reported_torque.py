@@ -10,11 +10,12 @@ import numpy as np
 from scipy.linalg import solve_banded
 
 from experiments.datatypes import Response
-from experiments.recordings.torque_law import NORMAL_95, TorqueFactor, block_products, factor_of
+from experiments.recordings.torque_law import TorqueFactor, block_products, factor_of
 from experiments.theory.theory import theory_for
 from hil.loop.states import State
 from hil.rig.rig import Rig
 from models.array_types import Array
+from models.noise_statistics import STDS_95
 
 REPORT_COLUMNS = ("T_meas", "drive_age")  # of the log; old ones may lack them
 LATEST_REPORT = 1.0  # s; a report that is said to be older tells of nothing
@@ -66,7 +67,7 @@ def go_by_reported_torque(response: Response, products: Array) -> Response:
     if found is None or not found.differs or told:
         return response
     remark = (
-        f"T_meas: the drive reports {found.factor:.3f} ± {NORMAL_95 * found.std:.3f} of the torque that it is told; "
+        f"T_meas: the drive reports {found.factor:.3f} ± {STDS_95 * found.std:.3f} of the torque that it is told; "
         "theory goes by the torque reported"
     )
     theory = theory_for(response).move({"drive_gain": found.factor})

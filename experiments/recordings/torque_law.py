@@ -8,12 +8,12 @@ from experiments.datatypes import Response
 from experiments.recordings.checked import Recorded
 from experiments.theory.theory import lean_feedback, theory_for
 from models.array_types import Array
+from models.noise_statistics import STDS_95
 
 LEAST_CORRELATION = 0.95  # of torque and law, below which a factor does not describe the torque
 TOLERATED = 0.02  # of the law: drives and rounding make as much
 BLOCK = 1.0  # s, over which errors of the torque may hang together
 LEAST_BLOCKS = 5
-NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TorqueFactor:
     def differs(self) -> bool:
         """Tell whether the torque follows the law, but with another gain, by more than the interval of 95 %."""
         off = abs(self.factor - 1.0)
-        return self.correlation > LEAST_CORRELATION and off > max(TOLERATED, NORMAL_95 * self.std)
+        return self.correlation > LEAST_CORRELATION and off > max(TOLERATED, STDS_95 * self.std)
 
 
 def torque_factor(torque: Array, law: Array, dt: float) -> TorqueFactor | None:
@@ -73,7 +73,7 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     if found is None or not found.differs:
         return response
     remark = (
-        f"{recorded.name('T_delta')}: the logged torque is {found.factor:.3f} ± {NORMAL_95 * found.std:.3f} of the "
+        f"{recorded.name('T_delta')}: the logged torque is {found.factor:.3f} ± {STDS_95 * found.std:.3f} of the "
         f"stated law {k:g} ({v0:g} - v) phi_dot; theory goes by the logged torque, {found.factor * k:.3g} in place of "
         f"{k:g}"
     )

@@ -18,18 +18,18 @@ import numpy as np
 from scipy.special import stdtrit
 
 from experiments.analysis.compare import SampleStatistics
+from experiments.analysis.random_effects import CONFIDENCE_LEVEL as CONFIDENCE
 from experiments.datatypes import Comparison
 from experiments.recordings.published import Figure7
 from models.array_types import Array
 from models.harmless_text import harmless
+from models.noise_statistics import STDS_95 as BAR_STDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-CONFIDENCE = 0.95
-BAR_STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
 LEAST_SPEEDS = 0.05  # m/s that an axis of speeds shows: windows of one run differ by less than its numbers have digits
 LETTERS_ACROSS = 54  # of the widest words of a legend in two columns, which a figure has room for
 

@@ -20,8 +20,8 @@ from experiments.campaigns.run import run_conditions_in_lockstep
 from experiments.planning.choice import Measurement, time_taken
 from experiments.planning.plan import gathered, spread_evenly
 from models.array_types import Array
+from models.noise_statistics import STDS_95
 
-HALF_WIDTH = 1.96  # standard deviations of a 95 % interval
 PLANS = ("chosen", "best grid", "all in turn")
 GAIN_SPREAD = 0.05  # of the drives drawn
 USUAL_STUDY: Mapping[str, Any] = {
@@ -139,7 +139,7 @@ def chosen_runs_table(found: Sequence[StudiedPlan], labels: Sequence[str]) -> st
         cells = [plan, f"{np.mean([one.runs for one in own]):.1f}"]
         for i in range(len(labels)):
             ratio = np.median(stds[:, i] / least[: len(stds), i])
-            held = int(np.sum(np.abs(z[:, i]) < HALF_WIDTH))
+            held = int(np.sum(np.abs(z[:, i]) < STDS_95))
             cells += [f"{np.median(stds[:, i]):.2g}", f"{ratio:.2f}", f"{held} of {len(own)}", f"{z[:, i].mean():+.1f}"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

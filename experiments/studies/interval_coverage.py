@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from scipy.special import ndtri
 
 from experiments.analysis.estimators import bootstrap, era, estimate, log_decrement, several_modes, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
@@ -32,6 +31,7 @@ from experiments.theory.theory import dynamics_for, lean_feedback, open_loop
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.array_types import Array
+from models.noise_statistics import STDS_95
 
 Estimator = Callable[[Response, Window], Fit]
 Clock = Callable[[], float]  # s
@@ -290,7 +290,7 @@ def ask_of_emulated_runs(
                 if fit.ok:
                     predicted = predict(response, window, fit)
                     like, std = complex(fit.re, fit.im) - predicted.like, predicted.difference_std
-                half = (float(ndtri(0.975)) * std[0], float(ndtri(0.975)) * std[1])
+                half = (STDS_95 * std[0], STDS_95 * std[1])
                 answers.append(
                     EstimatorAnswer(
                         setting=setting,

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from experiments.analysis.identification import identify
 from experiments.analysis.joint_fit import fit_cuts
@@ -32,6 +31,7 @@ from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.array_types import Array
+from models.noise_statistics import STDS_95, robust_deviation
 
 STUDY_LOOPS = {  # bicycle -> controller and speeds [m/s]
     "DelftSbW2024": ("lean", (2.5, 3.5, 5.0)),
@@ -39,7 +39,6 @@ STUDY_LOOPS = {  # bicycle -> controller and speeds [m/s]
 }
 NOISE_FACTORS = (1.0, 3.0)  # times the emulated instruments': 0.003 rad/s of a gyro, 0.03 m/s^2, 0.02 rad/s of a wheel
 WIDE_PRIORS = {"drive_gain": 0.5, "more_delay": 0.05, "fork_inertia": 0.5}  # priors that say next to nothing
-HALF_WIDTH_95 = float(ndtri(0.975))  # of a 95 % interval, in standard deviations
 IDENTIFICATION_KICKS = 2  # of each run of a campaign to identify from
 
 
@@ -69,7 +68,7 @@ class LoopAnswer:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """Did each 95 % interval hold the truth? (k,)"""
-        return np.asarray(np.abs(self.error) <= HALF_WIDTH_95 * self.std)
+        return np.asarray(np.abs(self.error) <= STDS_95 * self.std)
 
 
 def loop_settings(
@@ -141,7 +140,7 @@ def coverage_cells(found: Sequence[LoopAnswer]) -> list[str]:
     return [
         str(len(found)),
         f"{len(found) - len(good)}",
-        _several(np.median(np.abs(error), axis=0) / 0.6745, ".2g"),
+        _several(robust_deviation(error), ".2g"),
         _several(np.median(std, axis=0), ".2g"),
         _several(100.0 * held, ".0f"),
         f"{np.median([one.ms for one in found]):.0f}",

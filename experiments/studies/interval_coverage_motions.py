@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from experiments.analysis.analyze import analyze_responses
 from experiments.campaigns.protocols.condition import Condition
@@ -26,6 +25,7 @@ from experiments.studies.markdown_tables import markdown_table
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
+from models.noise_statistics import STDS_95
 
 KICK_SIZES = (0.15, 0.25, 0.35, 0.5, 0.7, 0.85, 1.0)  # rad/s of lean rate
 RAMPS = (0.1, -0.1, -0.15, -0.2)  # m/s^2; where it quickens by more, the rules cut no window
@@ -40,7 +40,6 @@ MOTION_LOOPS = (  # bicycle, controller, speed [m/s]; none of them was looked at
     ("DelftSbW2024", "lean", 4.5),
     ("Balanceassistv1", "lqr", 5.0),
 )
-INTERVAL_95 = float(ndtri(0.975))  # standard deviations
 
 
 @dataclass(frozen=True, order=True)
@@ -71,9 +70,9 @@ class MotionAnswer:
         (re_lo, re_hi), (im_lo, im_hi) = c.fit.interval(0.95)
         off = c.corrected - frozen
         return cls(
-            like=(abs(c.z_re) <= INTERVAL_95, abs(c.z_im) <= INTERVAL_95),
+            like=(abs(c.z_re) <= STDS_95, abs(c.z_im) <= STDS_95),
             frozen=(re_lo <= frozen.real <= re_hi, im_lo <= frozen.imag <= im_hi),
-            corrected=(abs(off.real) <= INTERVAL_95 * std[0], abs(off.imag) <= INTERVAL_95 * std[1]),
+            corrected=(abs(off.real) <= STDS_95 * std[0], abs(off.imag) <= STDS_95 * std[1]),
             nonlinear=c.prediction.nonlinear,
         )
 

@@ -20,6 +20,7 @@ from experiments.studies.interval_coverage import (
 from experiments.studies.markdown_tables import markdown_table
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
+from models.noise_statistics import STDS_95, robust_deviation
 
 USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms
 
@@ -41,8 +42,8 @@ def overview_table(answers: Sequence[EstimatorAnswer]) -> str:
             [
                 name,
                 _pair(error.mean(axis=0), "+.3f"),
-                _pair(np.median(np.abs(error), axis=0) / 0.6745, ".3f"),
-                _pair(half / 1.96, ".3f"),
+                _pair(robust_deviation(error), ".3f"),
+                _pair(half / STDS_95, ".3f"),
                 held_share(good),
                 held_share(good, like=True),
                 f"{1.0 - len(good) / len(mine):.0%}",

@@ -24,6 +24,7 @@ from experiments.campaigns.run import run_conditions_in_lockstep
 from experiments.campaigns.sweeps import spread
 from experiments.recordings.read import read_recording
 from experiments.studies.markdown_tables import markdown_table, put_tables
+from models.noise_statistics import STDS_95
 
 WAYS_TABLE = "table of `python -m experiments.studies.lane_ways`"
 LANE_WAYS: dict[str, dict[str, Any]] = {
@@ -46,7 +47,6 @@ LANE_WAYS: dict[str, dict[str, Any]] = {
 }
 WAY_BELT = 2.0  # m
 WAY_LEAN_RATE = 0.2  # rad/s, of a kick
-_INSIDE = 1.96  # standard deviations, of 95 %
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def ways_markdown(answers: Sequence[WayAnswer]) -> str:
         if not windows:
             continue
         off, std, z = (np.array([getattr(window, name) for window in windows]) for name in ("off", "std", "z"))
-        inside = (np.abs(z) < _INSIDE).sum(axis=0)
+        inside = (np.abs(z) < STDS_95).sum(axis=0)
         p = np.array([answer.p for answer in mine if np.isfinite(answer.p)])
         lines.append(
             [

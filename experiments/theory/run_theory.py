@@ -22,6 +22,7 @@ from hil.rig.rig import Rig
 from models.array_types import Array
 from models.linear.perturbed import Variant
 from models.linear.zero_order_hold import zoh
+from models.noise_statistics import white_noise_variance
 from models.parameters import Bicycle
 from models.plant.drive_losses import DriveLosses
 
@@ -34,14 +35,12 @@ LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 def instrument_noise(ticks: np.ndarray) -> Array:
     """Standard deviations (4,) of white noise in the readings of `MEASURED_CHANNELS`, while RUNNING.
 
-    From third differences: motion is smooth over four samples, noise and the steps of an encoder are not.
-    Third differences of white noise have 20 times its variance.
+    The steps of an encoder count as noise.
     """
     running = ticks["state"] == State.RUNNING
     if np.count_nonzero(running) < LEAST_NOISE_ROWS:
         return np.zeros(len(MEASURED_CHANNELS))
-    differences = np.array([np.diff(ticks[name][running], 3) for name in MEASURED_CHANNELS])
-    return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
+    return np.sqrt([white_noise_variance(ticks[name][running]) for name in MEASURED_CHANNELS])
 
 
 def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:

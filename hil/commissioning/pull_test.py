@@ -27,6 +27,7 @@ from hil.commissioning.pull_table import PullTable
 from hil.commissioning.sensor_calibration import Estimate
 from models.array_types import Array
 from models.errors import InputError
+from models.noise_statistics import robust_deviation, weighted_median
 
 PULL_QUANTITIES = {
     "gain": "",
@@ -44,7 +45,6 @@ MOST_SLOPE_SPREAD = 1.0  # of a slope, by its own 95 % interval: a column that j
 _SHOWS = 0.1  # of the greatest reading
 _ONSETS, _REFINED = 121, 41  # onsets that are tried, and again around the best
 _BIWEIGHT = 4.685  # standard deviations beyond which a reading has no weight: 95 % as sharp as least squares
-_NORMAL_MAD = 1.4826  # standard deviations of a normal law per its median absolute deviation
 _LEAST_SCALE = 1e-3  # N m
 _ROUNDS, _SETTLED = 30, 1e-7
 _PUSH_SLOPE, _PUSH_ONSET, _PULL_SLOPE, _PULL_ONSET, _LAG = range(5)  # of a table's fit
@@ -241,7 +241,7 @@ class _TableFit:
         """Fit (5,) by Tukey's biweight from the present one, with the rows that are kept."""
         best = self.best.copy()
         free = np.isfinite(best)
-        scales = [max(_NORMAL_MAD * float(np.median(np.abs(r))), _LEAST_SCALE) for r in self.left()]
+        scales = [max(float(robust_deviation(r)), _LEAST_SCALE) for r in self.left()]
         for _ in range(rounds):
             shown, slopes, counts = self._shown(best)
             H, g = np.zeros((5, 5)), np.zeros(5)
@@ -292,7 +292,5 @@ def _best_onset(command: Array, torque: Array, onsets: Array) -> float:
 def _slope(command: Array, torque: Array, onset: float) -> float:
     """Slope of least absolute deviations beyond an onset: the median of the quotients, weighted with their divisors."""
     reach = command - onset
-    quotients, weights = torque[reach > 0.0] / reach[reach > 0.0], reach[reach > 0.0]
-    order = np.argsort(quotients)
-    passed = np.cumsum(weights[order])
-    return float(quotients[order][np.searchsorted(passed, 0.5 * passed[-1])])
+    beyond = reach > 0.0
+    return weighted_median(torque[beyond] / reach[beyond], reach[beyond])

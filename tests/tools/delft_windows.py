@@ -22,6 +22,7 @@ from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Fit, Rejected, Response, Window
 from experiments.recordings import foreign
 from experiments.studies.markdown_tables import markdown_table, put_tables
+from models.noise_statistics import robust_deviation
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed
 
@@ -170,9 +171,9 @@ def _all(
 
 
 def _robust(values: list[float]) -> tuple[float, float]:
-    """Median, and the scatter that 1.4826 times the median distance from it tells of."""
+    """Median, and the scatter that the median distance from it tells of."""
     middle = float(np.median(values))
-    return middle, 1.4826 * float(np.median(np.abs(np.array(values) - middle)))
+    return middle, float(robust_deviation(np.array(values) - middle))
 
 
 def per_log(found: list[Found], theirs: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ explained and so is no part of the background.
 import numpy as np
 
 from models.array_types import Array, row_parts
+from models.noise_statistics import robust_deviation
 
 PREDICTION_HORIZON = 0.5  # s ahead that is foretold: what a kick of 0.4 s does until its lean rate has turned back
 TAP_SPACING = 0.1  # s between the earlier values; a weave of 10 rad/s turns by 1 rad
@@ -56,7 +57,7 @@ def robust_weights(X: Array, y: Array) -> Array:
     w = np.linalg.lstsq(X, y, rcond=None)[0]
     for _ in range(PREDICTION_REWEIGHTINGS):
         off = np.abs(y - X @ w)
-        scale = 1.4826 * float(np.median(off))
+        scale = float(robust_deviation(off))
         if scale <= 0.0:
             break
         root = 1.0 / np.sqrt(1.0 + (off / (OUTLIER * scale)) ** 2)

@@ -25,6 +25,7 @@ from experiments.theory.free_response import free_response
 from experiments.theory.kalman import settled_root
 from experiments.theory.process_noise import TORQUES, impulse_responses, torque_rows
 from models.array_types import Array
+from models.noise_statistics import white_noise_variance
 
 ROW_TIME = 0.04  # s over which samples are averaged: a weave of 10 rad/s turns by two fifths of a radian
 SHARED_SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what other machines, noises and torques do
@@ -171,12 +172,11 @@ def _averaged(y: Array, k: int) -> Array:
 def _reading_covariance(response: Response, dynamics: Dynamics, v: float, k: int, n: int) -> Array:
     """Covariance (2 n, 2 n) of averaged readings from their noise, and from the motion that feedback makes of it.
 
-    Where no theory of the noise is known it is white, as third differences show it: motion is smooth over four samples.
+    Where no theory of the noise is known it is white, as third differences show it.
     """
     if dynamics.noise is None or dynamics.dt is None:
         assert response.delta is not None
-        third = [np.diff(y, 3) for y in (response.phi_dot, response.delta)]
-        return np.diag(np.tile([np.nanmean(d**2) / 20.0 / k for d in third], n))
+        return np.diag(np.tile([white_noise_variance(y) / k for y in (response.phi_dot, response.delta)], n))
     loop = loop_noise(dynamics, v, k * response.dt)
     root = _root(*impulse_responses(loop, settled_root(loop), n))
     return np.asarray(root @ root.T)

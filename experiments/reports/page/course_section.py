@@ -8,9 +8,9 @@ import numpy as np
 
 from experiments.reports.eigenvalues import GRID_COLOUR, MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
 from models.array_types import Array
+from models.noise_statistics import STDS_95 as BAR
 
 COURSES_ACROSS = 2
-BAR = 1.96  # standard deviations to either side, 95 %
 
 
 @dataclass(frozen=True, eq=False)

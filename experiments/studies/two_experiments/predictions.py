@@ -17,6 +17,7 @@ from experiments.dynamics import Dynamics, Theory
 from experiments.theory.theory import lean_feedback
 from models.array_types import Array, ComplexArray
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from models.noise_statistics import STDS_95
 from models.parameters import Bicycle
 
 LAW = 2.0, 6.5  # k [N s^2] and v0 [m/s] of T = k (v0 - v) phi_dot
@@ -136,9 +137,9 @@ def band(theories: list[Theory], unexplained: float, of: Callable[[Theory], dict
     gain, low, high, phase, half = {}, {}, {}, {}, {}
     for name in OUTPUTS:
         logs = np.array([np.log(one[name] / best[name]) for one in others])
-        error = 1.96 * np.hypot(np.std(logs.real, axis=0), unexplained)
+        error = STDS_95 * np.hypot(np.std(logs.real, axis=0), unexplained)
         gain[name] = np.abs(best[name])
         low[name], high[name] = gain[name] * np.exp(-error), gain[name] * np.exp(error)
         phase[name] = np.degrees(np.angle(best[name]))
-        half[name] = np.degrees(1.96 * np.hypot(np.std(logs.imag, axis=0), unexplained))
+        half[name] = np.degrees(STDS_95 * np.hypot(np.std(logs.imag, axis=0), unexplained))
     return Band(f, gain, low, high, phase, half)

@@ -12,7 +12,6 @@ from experiments.analysis.verdict.goodness_of_fit import verdicts
 from experiments.analysis.windows.find import find_windows
 from experiments.studies import interval_coverage_loop
 from experiments.studies.interval_coverage_loop import (
-    HALF_WIDTH_95,
     NOISE_FACTORS,
     STUDY_LOOPS,
     WIDE_PRIORS,
@@ -105,7 +104,6 @@ def test_the_tables_count_what_was_found():
         interval_coverage_loop.LoopAnswer(False, np.array([9.0, 9.0]), np.array([0.1, 0.1]), 9.0),
     ]
     assert interval_coverage_loop.coverage_cells(held) == ["3", "1", "0.15 / 0.3", "0.1 / 0.1", "100 / 50", "7"]
-    assert pytest.approx(1.959964, abs=1e-6) == HALF_WIDTH_95
     assert len(loop_settings()) == len(NOISE_FACTORS) * sum(len(speeds) for _, speeds in STUDY_LOOPS.values())
 
 

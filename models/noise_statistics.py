@@ -1,0 +1,33 @@
+"""Statistics of noise: its size where not all is noise, and how far a normal law reaches."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models.array_types import Array
+
+STDS_95 = 1.96  # standard deviations to either side, between which 95 % of a normal law lie
+_PER_MEDIAN = 1.4826  # standard deviations of a normal law per median size of its values
+_THIRD_DIFFERENCE = 20.0  # variance of third differences of white noise of variance 1: 1 + 9 + 9 + 1
+
+
+def robust_deviation(off: ArrayLike) -> Array:
+    """Standard deviation of normal noise (n, ...) about zero by its median size, which a few outliers do not move."""
+    return np.asarray(_PER_MEDIAN * np.median(np.abs(off), axis=0))
+
+
+def white_noise_variance(y: ArrayLike) -> float:
+    """Variance of the white noise in a signal (n,) whose motion is smooth over four samples; nan where none was read.
+
+    The motion has next to no third difference; steps of an encoder have, as noise.
+    """
+    return float(np.nanmean(np.diff(y, 3) ** 2)) / _THIRD_DIFFERENCE
+
+
+def weighted_median(values: Array, weights: Array) -> float:
+    """Least value (n,) up to which half of the weights (n,) lie: the slope of least absolute deviations, of quotients.
+
+    It is `numpy.quantile` by its method "inverted_cdf", in a tenth of the time for a few values.
+    """
+    order = np.argsort(values)
+    passed = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(passed, 0.5 * passed[-1])])

@@ -1,0 +1,30 @@
+"""Statistics of noise against noise of a known size, and against numpy's own."""
+
+import numpy as np
+import pytest
+
+from models.noise_statistics import STDS_95, robust_deviation, weighted_median, white_noise_variance
+
+
+def test_the_normal_law_reaches_as_far_as_tables_say():
+    assert pytest.approx(1.959964, abs=5e-5) == STDS_95  # any table of the normal law
+
+
+def test_deviation_is_that_of_the_noise_and_not_of_the_outliers():
+    off = np.random.default_rng(0).standard_normal((20_000, 2)) * [1.0, 0.2]
+    off[:200] += 50.0
+    assert robust_deviation(off) == pytest.approx([1.0, 0.2], rel=0.03)
+
+
+def test_white_noise_is_told_from_a_smooth_motion():
+    t = np.arange(0.0, 100.0, 0.005)
+    y = np.sin(6.0 * t) + 0.01 * np.random.default_rng(1).standard_normal(len(t))
+    y[3000:3100] = np.nan
+    assert np.sqrt(white_noise_variance(y)) == pytest.approx(0.01, rel=0.03)
+
+
+def test_weighted_median_is_numpys():
+    rng = np.random.default_rng(2)
+    for n in rng.integers(1, 40, 200):
+        values, weights = rng.integers(0, 9, n) / 3.0, rng.integers(1, 5, n) / 4.0  # with ties
+        assert weighted_median(values, weights) == np.quantile(values, 0.5, weights=weights, method="inverted_cdf")
