@@ -372,6 +372,11 @@ class Comparison:
         return self.fit.eigenvalue - self.prediction.bias
 
     @property
+    def comparable(self) -> bool:
+        """Are both z known?"""
+        return bool(np.isfinite([self.z_re, self.z_im]).all())
+
+    @property
     def agrees(self) -> bool:
         """Both parts within `AGREEMENT` joint standard deviations."""
         return abs(self.z_re) <= AGREEMENT and abs(self.z_im) <= AGREEMENT

@@ -25,10 +25,10 @@ from experiments.analysis.foresight.expected_power import (
 )
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.analysis.verdict.power import like_for_like_slopes, noncentrality
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
 from experiments.campaigns.rehearsal import DryRun, dry_run
-from experiments.datatypes import Comparison, Response
 from experiments.dynamics import Theory, shown_unit, unit_of
 from experiments.theory.theory import theory_for
 from hil.design.methods import GainSchedule, design
@@ -44,8 +44,6 @@ SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
 LEAST_SPEED_STEP = 0.5  # m/s, between a planned speed and one more
 FRICTION = FORESEEN_ERRORS.index(DRY_FRICTION.name)
 FRICTION_ROUNDS = 3  # times the slope of dry friction is taken anew, at the size found
-
-_Pairs = Sequence[tuple[Response, Comparison]]
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,7 @@ def _rehearsed_again(made: Sequence[DryRun], number: int) -> dict[str, DryRun]:
     return {c.label: dry_run(replace(c, scenario=other[c.label])) for c in conditions}
 
 
-def _windows(rehearsed: DryRun) -> _Pairs:
+def _windows(rehearsed: DryRun) -> WindowsOfBicycle:
     """Windows of a rehearsal with a fit that may be compared."""
     if rehearsed.response is None or not rehearsed.condition.kicked:
         return []
@@ -188,14 +186,14 @@ def _windows(rehearsed: DryRun) -> _Pairs:
         found = analyze_responses([rehearsed.response])
     except InputError:  # no theory of such a motion
         return []
-    usable = (c for c in found.comparisons if np.isfinite([c.z_re, c.z_im]).all() and c.fit.influence.size)
+    usable = (c for c in found.comparisons if c.comparable and c.fit.influence.size)
     return [(rehearsed.response, c) for c in usable]
 
 
 def _foreseen(
     bicycle: str,
     planned: Sequence[Condition],
-    windows: Sequence[dict[str, _Pairs]],
+    windows: Sequence[dict[str, WindowsOfBicycle]],
     runs: dict[str, int],
     tell: Callable[[str], None],
 ) -> Foresight:
@@ -229,7 +227,9 @@ def _foreseen(
     )
 
 
-def _expected_campaigns(windows: Sequence[dict[str, _Pairs]], runs: dict[str, int]) -> tuple[ExpectedCampaigns, float]:
+def _expected_campaigns(
+    windows: Sequence[dict[str, WindowsOfBicycle]], runs: dict[str, int]
+) -> tuple[ExpectedCampaigns, float]:
     """Conditions that each rehearsal promises, and the dry friction [N m] at which its slope is taken: the size seen.
 
     What friction does is not in proportion to it, so the slope is taken anew at the size found, a few times.
@@ -315,7 +315,7 @@ def _errors(
     )
 
 
-def _expected(label: str, pairs: _Pairs, runs: int, friction: float) -> ExpectedCondition:
+def _expected(label: str, pairs: WindowsOfBicycle, runs: int, friction: float) -> ExpectedCondition:
     """Condition as its rehearsal's windows have it, with so many runs."""
     stds = theory_for(pairs[0][0]).uncertain
     return ExpectedCondition(

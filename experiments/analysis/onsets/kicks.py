@@ -96,7 +96,7 @@ def find_kicks(response: Response, rules: KickRules, motion: SeparatedMotion | N
         if free and kick.end + row_count(rules.turned, dt) < len(s):
             near = slice(_first_from(kicks, kick.onset - apart), _first_from(kicks, kick.end + apart + 1))
             kicks[near] = with_swinging(kicks[near], kick, dt, rules)
-    return [kick for kick in kicks if not _is_led(response, kick)]
+    return [kick for kick in kicks if not is_led(response, kick.onset, kick.end)]
 
 
 def _first_from(kicks: list[DetectedKick], row: int) -> int:
@@ -104,9 +104,9 @@ def _first_from(kicks: list[DetectedKick], row: int) -> int:
     return bisect_left(kicks, row, key=lambda kick: kick.onset)
 
 
-def _is_led(response: Response, kick: DetectedKick) -> bool:
-    """Did it come in a bend of a path? There the lean rate is what the path asks for."""
-    begin, end = float(response.t[kick.onset]), float(response.t[kick.end])
+def is_led(response: Response, first: int, last: int) -> bool:
+    """Tell whether rows from first to last meet a bend of a path, where the lean rate is what the path asks for."""
+    begin, end = float(response.t[first]), float(response.t[last])
     return any(begin <= b and end >= a for a, b in response.bends)
 
 

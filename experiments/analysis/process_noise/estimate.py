@@ -20,6 +20,7 @@ from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.either_side import either_side
 from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
 from experiments.analysis.verdict.uncertain_parameters import as_moved
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
@@ -59,9 +60,7 @@ def may_tell(response: Response) -> bool:
     return response.kind == OURS and measured and theory_for(response).dynamics().mechanics is not None
 
 
-def estimate_process_noise(
-    group: Sequence[tuple[Response, Comparison]], fewest: int = FEWEST_WINDOWS
-) -> ProcessNoise | None:
+def estimate_process_noise(group: WindowsOfBicycle, fewest: int = FEWEST_WINDOWS) -> ProcessNoise | None:
     """Estimate the random torques from windows of one bicycle; None where these show none, or are too few."""
     if len(group) < fewest:
         return None
@@ -73,7 +72,7 @@ def estimate_process_noise(
     return found if found is not None and found.lean_torque > lost else None
 
 
-def _of_windows(chosen: Sequence[tuple[Response, Comparison]]) -> ProcessNoise | None:
+def _of_windows(chosen: WindowsOfBicycle) -> ProcessNoise | None:
     """Likeliest torques of these windows; None where there are none."""
     others: dict[int, OtherMachines] = {}
     stretches = []

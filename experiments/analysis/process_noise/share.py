@@ -4,16 +4,15 @@ Everything that is said of errors holds to first order: the motion driven by win
 that of the kick. Otherwise kicks are found, and windows cut, by the wind as well.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.datatypes import Comparison, ProcessNoise, Response
 from experiments.theory.process_noise import impulse_responses, torque_rows
 from experiments.theory.theory import dynamics_for
 
 
-def driven_share(group: Sequence[tuple[Response, Comparison]]) -> float:
+def driven_share(group: WindowsOfBicycle) -> float:
     """Lean rate that random torques drive in windows, over that measured: rms over the windows; 0 in still air.
 
     Parameters

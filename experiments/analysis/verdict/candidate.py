@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
 LIKELIHOOD_BOUND = 6.63  # of chi-square, 99 % with one degree of freedom: within it two causes cannot be told apart
@@ -32,6 +33,14 @@ class CandidateCause:
         return self.chi2_left <= USEFUL * (self.chi2_before if self.chi2_before > chi2 else chi2)
 
 
-def indistinguishable(causes: Sequence[CandidateCause]) -> list[CandidateCause]:
-    """Causes beside the first that leave as little of the eigenvalues' misfit as it does, but for chance."""
+class _Explaining(Protocol):
+    @property
+    def chi2_left(self) -> float: ...
+
+
+_Cause = TypeVar("_Cause", bound=_Explaining)
+
+
+def indistinguishable(causes: Sequence[_Cause]) -> list[_Cause]:
+    """Causes, or pairs of them, beside the first that leave as little of the misfit as it does, but for chance."""
     return [cause for cause in causes[1:] if cause.chi2_left <= causes[0].chi2_left + LIKELIHOOD_BOUND]

@@ -18,7 +18,8 @@ from experiments.analysis.verdict.leftover import Leftover, some_windows, with_m
 from experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
 from experiments.analysis.verdict.possible import impossible, nearest_possible
 from experiments.analysis.verdict.uncertain_parameters import linear_predictions
-from experiments.datatypes import Comparison, Response
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from experiments.datatypes import Comparison
 from experiments.dynamics import Theory, unit_of
 from experiments.theory.theory import theory_for
 from models.array_types import Array, ComplexArray
@@ -31,7 +32,7 @@ AS_GOOD = 0.8  # of what the best cause explains: one that cannot be is told of 
 
 
 def find_causes(
-    group: Sequence[tuple[Response, Comparison]],
+    group: WindowsOfBicycle,
     leftover_of: Callable[[], Leftover],
     tell: Callable[[str], None] = lambda name: None,
 ) -> list[CandidateCause]:
@@ -150,7 +151,7 @@ def _within_the_possible(theory: Theory, name: str, score: float, precision: flo
 
 
 def _on_eigenvalues(
-    group: Sequence[tuple[Response, Comparison]], leftover: Leftover, nominal: ComplexArray, cause: CandidateCause
+    group: WindowsOfBicycle, leftover: Leftover, nominal: ComplexArray, cause: CandidateCause
 ) -> CandidateCause:
     """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two.
 
@@ -174,7 +175,7 @@ def _on_eigenvalues(
     return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
 
 
-def _share_wanted(group: Sequence[tuple[Response, Comparison]], change: ComplexArray) -> float:
+def _share_wanted(group: WindowsOfBicycle, change: ComplexArray) -> float:
     """Share of a change (N,) of the predictions with which the windows agree best, were it in proportion to a move."""
     std = np.array([c.prediction.difference_std for _, c in group])
     z = np.array([(c.z_re, c.z_im) for _, c in group])
@@ -184,6 +185,6 @@ def _share_wanted(group: Sequence[tuple[Response, Comparison]], change: ComplexA
     return float(z @ d / (d @ d)) if d.any() else 1.0
 
 
-def _again(group: Sequence[tuple[Response, Comparison]], change: ComplexArray) -> list[Comparison]:
+def _again(group: WindowsOfBicycle, change: ComplexArray) -> list[Comparison]:
     """Compare the same fits with predictions that are changed (N,) [1/s]."""
     return [with_moved_prediction(c, complex(by)) for (_, c), by in zip(group, change, strict=True)]

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import chdtrc, chdtri, logsumexp
 
 from experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_residuals
-from experiments.analysis.verdict.uncertain_parameters import Group, ParameterPosterior, ParameterSearch
-from experiments.datatypes import Comparison, Response
+from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior, ParameterSearch
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 
@@ -46,7 +46,7 @@ class CampaignFit:
     parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
 
 
-def pool_conditions(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[ConditionMeans, ...], complex, float]:
+def pool_conditions(group: WindowsOfBicycle) -> tuple[tuple[ConditionMeans, ...], complex, float]:
     """Pool each condition's windows; also the standard deviation between runs [1/s], both parts, and chi-square.
 
     Uncertain parameters are searched once, where `fit_campaign` begins again if a misfit is left.
@@ -55,7 +55,7 @@ def pool_conditions(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple
     return found.conditions, found.between, found.chi2
 
 
-def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = PARAMETER_SEARCHES) -> CampaignFit:
+def fit_campaign(group: WindowsOfBicycle, searches: int = PARAMETER_SEARCHES) -> CampaignFit:
     """Pool the windows of each condition and ask whether any bicycle that the model allows for explains them.
 
     Parameters
@@ -65,7 +65,7 @@ def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = P
     searches : int
         For the uncertain parameters, at most: from the motion's and from the nominal ones, each gone on with once.
     """
-    usable = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
+    usable = comparable_windows(group)
     labels = list(dict.fromkeys(c.label for _, c in usable))
     if not labels:
         return CampaignFit((), 0j, 0.0, 1.0)
@@ -109,7 +109,7 @@ class _Explained:
         return _chi_square(self.misfits, self.weights, len(self.of_parameters))[1]
 
 
-def _explain(group: Group, counts: Sequence[int], pooled: PooledGrid, searches: int) -> _Explained:
+def _explain(group: WindowsOfBicycle, counts: Sequence[int], pooled: PooledGrid, searches: int) -> _Explained:
     """Search the uncertain parameters that explain the windows best, ``counts`` of each condition in turn.
 
     The search begins where the motion itself would have the bicycle. Where a misfit is left, it goes on in the
@@ -130,7 +130,7 @@ def _explain(group: Group, counts: Sequence[int], pooled: PooledGrid, searches: 
     return max(found, key=lambda one: one.p)
 
 
-def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: Array) -> _Explained:
+def _searched(search: ParameterSearch, group: WindowsOfBicycle, counts: Sequence[int], z: Array) -> _Explained:
     """Gauss-Newton steps from z (q,), in the directions that are felt there."""
     ends = np.cumsum(counts)[:-1]
     measured = np.array([_parts(c.fit.eigenvalue) for _, c in group])

@@ -22,6 +22,7 @@ from experiments.analysis.verdict.power import Detectable, power_table
 from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from experiments.analysis.verdict.withheld import why_withheld
 from experiments.analysis.verdict.wording import of_stops, of_two, what_would_explain
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
 from experiments.theory.theory import theory_for
@@ -122,7 +123,7 @@ def verdicts(
 
 def bicycle_verdict(
     bicycle: str,
-    group: Sequence[tuple[Response, Comparison]],
+    group: WindowsOfBicycle,
     causes: bool = True,
     tell: Callable[[str], None] = lambda what: None,
 ) -> GoodnessOfFit:

@@ -7,14 +7,13 @@ import numpy as np
 
 from experiments.analysis.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
 from experiments.analysis.verdict.power import like_for_like_slopes
-from experiments.datatypes import Comparison, Response
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
+from experiments.datatypes import Comparison
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 
-WindowGroup = Sequence[tuple[Response, Comparison]]
 
-
-def some_windows(group: WindowGroup, most: int) -> list[tuple[Response, Comparison]]:
+def some_windows(group: WindowsOfBicycle, most: int) -> WindowsOfBicycle:
     """At most so many windows of each condition, evenly chosen."""
     chosen = []
     for label in dict.fromkeys(c.label for _, c in group):
@@ -38,8 +37,8 @@ class Leftover:
     beside it.
     """
 
-    def __init__(self, group: WindowGroup) -> None:
-        self._group = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
+    def __init__(self, group: WindowsOfBicycle) -> None:
+        self._group = comparable_windows(group)
         std = theory_for(group[0][0]).uncertain
         slopes = like_for_like_slopes(self._group, list(std)) * np.array(list(std.values()))
         self._of_parameters = slopes @ slopes.T
@@ -51,7 +50,7 @@ class Leftover:
 
     def chi2(self, comparisons: Sequence[Comparison]) -> float:
         """Chi-square that is left with other predictions of the same windows."""
-        usable = [c for c in comparisons if np.isfinite([c.z_re, c.z_im]).all()]
+        usable = [c for c in comparisons if c.comparable]
         if {c.label for c in usable} != {c.label for _, c in self._group}:
             return float("inf")  # whole conditions are lost with that prediction
         residual, covariance = self._pooled(usable)

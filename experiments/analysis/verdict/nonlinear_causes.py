@@ -16,7 +16,8 @@ from experiments.analysis.steer_parts.simulated_motion import RiddenMotion
 from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS, STOPS, SteerElement
 from experiments.analysis.steer_parts.steer_stops import find_steer_stops
 from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.leftover import Leftover, WindowGroup, some_windows, with_moved_prediction
+from experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.datatypes import Comparison, Fit
 
 FIRST_SIZE = 0.25  # of the usual size
@@ -29,16 +30,16 @@ LEAST_TRIED, WORSE = 3, 4.0  # sizes tried before a search stops, where the misf
 class RiddenWindows:
     """Windows of a group, ready to be ridden with a part on the steer; those that theory cannot ride are left out."""
 
-    def __init__(self, group: WindowGroup) -> None:
+    def __init__(self, group: WindowsOfBicycle) -> None:
         self._ridden: list[tuple[Comparison, RiddenMotion, Fit]] = []
         self._stopped = bool(find_steer_stops(list({response.key: response for response, _ in group}.values())))
         for response, c in group:
             motion = RiddenMotion.of(response, c.window) if c.fit.influence.size else None
-            if motion is not None and np.isfinite([c.z_re, c.z_im]).all():
+            if motion is not None and c.comparable:
                 without = estimate_alike(response.t[c.window.rows], motion.start.lean_rate, c.fit, quick=True)
                 self._ridden.append((c, motion, without))
 
-    def some(self, group: WindowGroup) -> "RiddenWindows":
+    def some(self, group: WindowsOfBicycle) -> "RiddenWindows":
         """Some of these windows, on the same machines."""
         by_window, found = {id(one[0]): one for one in self._ridden}, copy(self)
         found._ridden = [by_window[id(c)] for _, c in group if id(c) in by_window]
@@ -95,7 +96,7 @@ class RiddenWindows:
 
 
 def nonlinear_causes(
-    group: WindowGroup, leftover: Leftover, tell: Callable[[str], None] = lambda name: None
+    group: WindowsOfBicycle, leftover: Leftover, tell: Callable[[str], None] = lambda name: None
 ) -> list[CandidateCause]:
     """Try every part that these machines can have, each at its best size; those that explain something.
 

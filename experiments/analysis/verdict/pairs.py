@@ -15,10 +15,11 @@ from scipy.special import chdtrc
 from experiments.analysis.estimators import eigenvalue_alike
 from experiments.analysis.steer_parts.simulated_motion import Parts, RiddenMotion
 from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
-from experiments.analysis.verdict.candidate import LIKELIHOOD_BOUND, CandidateCause
-from experiments.analysis.verdict.leftover import Leftover, WindowGroup, some_windows, with_moved_prediction
+from experiments.analysis.verdict.candidate import CandidateCause
+from experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from experiments.analysis.verdict.possible import impossible
 from experiments.analysis.verdict.uncertain_parameters import linear_predictions
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
 from experiments.datatypes import Comparison, Response
 from experiments.dynamics import unit_of
 from experiments.theory.theory import theory_for
@@ -82,7 +83,7 @@ def _is_far(cause: CandidateCause) -> bool:
 
 
 def find_pairs(
-    group: WindowGroup,
+    group: WindowsOfBicycle,
     leftover: Leftover,
     causes: Sequence[CandidateCause],
     dof: int,
@@ -133,27 +134,22 @@ def find_pairs(
     return sorted((pair for pair in found if pair.is_worth_more(best)), key=lambda pair: pair.cost)
 
 
-def alike_pairs(pairs: Sequence[CausePair]) -> list[CausePair]:
-    """Pairs beside the first that leave as little as it does, but for chance."""
-    return [pair for pair in pairs[1:] if pair.chi2_left <= pairs[0].chi2_left + LIKELIHOOD_BOUND]
-
-
 class MovedWindows:
     """Windows of one bicycle, with several quantities and parts on the steer moved at once."""
 
-    def __init__(self, group: WindowGroup, of: "MovedWindows | None" = None) -> None:
-        self._group = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
+    def __init__(self, group: WindowsOfBicycle, of: "MovedWindows | None" = None) -> None:
+        self._group = comparable_windows(group)
         self._nominal = linear_predictions(self._group, {}) if of is None else of._nominal_of(self._group)
         self._std = np.array([c.prediction.difference_std for _, c in self._group])
         self._z = np.array([(c.z_re, c.z_im) for _, c in self._group])
         # by the quantities of the machine, then by window: those of `some` windows serve all of them
         self._ridden: dict[tuple[tuple[str, float], ...], dict[int, RiddenMotion | None]] = of._ridden if of else {}
 
-    def some(self, group: WindowGroup) -> "MovedWindows":
+    def some(self, group: WindowsOfBicycle) -> "MovedWindows":
         """Some of these windows; motions made for them are made for all."""
         return MovedWindows(group, self)
 
-    def _nominal_of(self, group: WindowGroup) -> ComplexArray:
+    def _nominal_of(self, group: WindowsOfBicycle) -> ComplexArray:
         places = {id(c): i for i, (_, c) in enumerate(self._group)}
         return self._nominal[[places[id(c)] for _, c in group]]
 
@@ -222,7 +218,7 @@ def _with_parts(response: Response, c: Comparison, motion: RiddenMotion | None, 
     return eigenvalue_alike(response.t[c.window.rows], y, c.fit)
 
 
-def _to_be_paired(group: WindowGroup, causes: Sequence[CandidateCause]) -> dict[str, CandidateCause]:
+def _to_be_paired(group: WindowsOfBicycle, causes: Sequence[CandidateCause]) -> dict[str, CandidateCause]:
     """Best single causes that can be moved, and those of `PAIRED_WITH` by their usual deviation."""
     found = {one.name: one for one in causes if np.isfinite(one.chi2_left) and one.moved != one.nominal}
     alone = dict(list(found.items())[:CAUSES_PAIRED])
@@ -237,22 +233,24 @@ def _to_be_paired(group: WindowGroup, causes: Sequence[CandidateCause]) -> dict[
     return alone
 
 
-def _nominal(group: WindowGroup, name: str) -> float:
+def _nominal(group: WindowsOfBicycle, name: str) -> float:
     return 0.0 if name in ELEMENTS else theory_for(group[0][0]).nominal(name)
 
 
-def _usual(group: WindowGroup, name: str) -> float:
+def _usual(group: WindowsOfBicycle, name: str) -> float:
     return ELEMENTS[name].usual if name in ELEMENTS else theory_for(group[0][0]).usual(name)
 
 
-def _impossible(group: WindowGroup, name: str, size: float) -> bool:
+def _impossible(group: WindowsOfBicycle, name: str, size: float) -> bool:
     """Tell whether no machine has a quantity or part of this size."""
     if name in ELEMENTS:
         return not ELEMENTS[name].range.least <= size <= ELEMENTS[name].range.most
     return bool(impossible(theory_for(group[0][0]), name, size))
 
 
-def _moved_together(group: WindowGroup, windows: MovedWindows, pair: Sequence[CandidateCause], shares: Array) -> Array:
+def _moved_together(
+    group: WindowsOfBicycle, windows: MovedWindows, pair: Sequence[CandidateCause], shares: Array
+) -> Array:
     """Sizes (2,) of two causes, SI, with which the windows are explained best.
 
     Parameters

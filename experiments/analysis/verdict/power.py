@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import chdtri, chndtrinc
 
 from experiments.analysis.initial_state import explained_lean_rate
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.datatypes import Comparison, Response
 from experiments.dynamics import plain_name, shown_unit, unit_of
 from experiments.theory.theory import theory_for
@@ -64,7 +65,7 @@ def detectable(covariance: Array, slopes: Array, significance: float, power: flo
         return np.asarray(np.sqrt(size / information))
 
 
-def like_for_like_slopes(group: Sequence[tuple[Response, Comparison]], names: Sequence[str]) -> Array:
+def like_for_like_slopes(group: WindowsOfBicycle, names: Sequence[str]) -> Array:
     """Change (2 k, p) of what is measured minus predicted, by SI unit of each quantity: re, im of each condition.
 
     Taken on the first window of each condition: the model's motion is explained again from its own start, and the
@@ -97,9 +98,7 @@ def _slopes_of_window(response: Response, c: Comparison, names: Sequence[str]) -
     return slopes
 
 
-def power_table(
-    group: Sequence[tuple[Response, Comparison]], covariance: Array, significance: float
-) -> tuple[Detectable, ...]:
+def power_table(group: WindowsOfBicycle, covariance: Array, significance: float) -> tuple[Detectable, ...]:
     """Smallest deviations that a campaign would have seen, of the quantities a lab cares about.
 
     Parameters

@@ -11,7 +11,7 @@ like(p) shows, and a few Gauss-Newton steps are made. Only combinations of param
 tenth of its noise or more are searched; the others stay.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from experiments.analysis.estimators import eigenvalue_alike
 from experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
 from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.prediction import predict
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.datatypes import Comparison, Dynamics, Response
 from experiments.theory.modes import MIN_TURN, dominant_mode
 from experiments.theory.theory import theory_for
@@ -35,8 +36,6 @@ LEAST_SINGULAR_VALUE = 0.1  # standard deviations of the noise that a direction 
 LARGEST_STEP = 2.0  # standard deviations of the parameters, all together, in one Gauss-Newton step
 MOTION_STEPS = 4  # of output error, for another place to search from
 SMALLEST_SHARE = 1e-2  # half of a step that no bicycle can follow is tried instead, down to this share
-
-Group = Sequence[tuple[Response, Comparison]]
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class ParameterSearch:
         Uncertain parameters and quantities, q of them.
     """
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: WindowsOfBicycle) -> None:
         """Prepare a search over the windows of one bicycle, each with its recording."""
         self._group = list(group)
         theory = theory_for(group[0][0])
@@ -150,7 +149,7 @@ class ParameterSearch:
         like = np.array([(p.like.real, p.like.imag) for p in found])
         return like, np.array([p.difference_covariance for p in found])
 
-    def jacobian(self, z: Array, directions: Array, group: Group | None = None) -> Array:
+    def jacobian(self, z: Array, directions: Array, group: WindowsOfBicycle | None = None) -> Array:
         """Derivative (2 N, r) of the predictions at z (q,) along directions (q, r), through the linear model.
 
         Of all windows, or of those given.
@@ -196,7 +195,7 @@ class ParameterSearch:
         )
 
 
-def as_moved(group: Group) -> Group:
+def as_moved(group: WindowsOfBicycle) -> WindowsOfBicycle:
     """Windows of one bicycle as a theory sees them whose parameters are those that their motion tells of."""
     if not theory_for(group[0][0]).uncertain:
         return group
@@ -206,7 +205,7 @@ def as_moved(group: Group) -> Group:
     return [(seen[id(r)], c) for r, c in group]
 
 
-def linear_predictions(group: Group, moved: Mapping[str, float]) -> NDArray[np.complex128]:
+def linear_predictions(group: WindowsOfBicycle, moved: Mapping[str, float]) -> NDArray[np.complex128]:
     """Estimates (N,) [1/s] from the linear motion of a machine with some quantities moved, at the windows' own starts.
 
     Parameters
@@ -224,7 +223,7 @@ def linear_predictions(group: Group, moved: Mapping[str, float]) -> NDArray[np.c
     return np.array(found, complex)
 
 
-def _linear(group: Group, moved: Mapping[str, float]) -> Array:
+def _linear(group: WindowsOfBicycle, moved: Mapping[str, float]) -> Array:
     """Real and imaginary parts (2 N,) of `linear_predictions`."""
     return np.ascontiguousarray(linear_predictions(group, moved)).view(float)
 

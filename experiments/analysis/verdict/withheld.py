@@ -1,10 +1,8 @@
 """Reasons for which no verdict is given: p is not to be trusted where fits, or errors, are not what it rests on."""
 
-from collections.abc import Sequence
-
 from experiments.analysis.process_noise.estimate import FEWEST_WINDOWS, estimate_process_noise, may_tell
 from experiments.analysis.process_noise.share import driven_share
-from experiments.datatypes import Comparison, Response
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 
 UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has the counts)
     "era": "windows fitted by era reject true models ten times as often as p says, as noise moves its poles by more "
@@ -12,8 +10,6 @@ UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has
 }
 BLIND_TO_WIND = ("four_state",)  # estimators whose errors count no random torques
 GREATEST_DRIVEN_SHARE = 0.2  # of the measured lean rate, that wind, belt or road may drive in the windows
-
-WindowsOfBicycle = Sequence[tuple[Response, Comparison]]
 
 
 def why_withheld(group: WindowsOfBicycle) -> str:

@@ -7,7 +7,7 @@ from scipy.special import chdtrc
 
 from experiments.analysis.steer_parts.steer_stops import SteerStop
 from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
-from experiments.analysis.verdict.pairs import CausePair, alike_pairs
+from experiments.analysis.verdict.pairs import CausePair
 from experiments.dynamics import plain_name
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
@@ -86,7 +86,7 @@ def of_two(pairs: Sequence[CausePair]) -> str:
         return ""
     best = pairs[0]
     moved = " and ".join(f"{plain_name(one.name)} at {with_unit(one, one.moved)}" for one in (best.first, best.second))
-    alike = [" with ".join(map(plain_name, pair.names)) for pair in alike_pairs(pairs)]
+    alike = [" with ".join(map(plain_name, pair.names)) for pair in indistinguishable(pairs)]
     left = f"chi-square would be {best.chi2_left:.1f}"
     if best.p_left < STILL_UNEXPLAINED:
         left += f", and that is unexplained too (p = {best.p_left:.2g})"

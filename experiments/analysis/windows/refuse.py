@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.analysis.onsets.kicks import DetectedKick
+from experiments.analysis.onsets.kicks import DetectedKick, is_led
 from experiments.analysis.windows.cut import cycle_rows
 from experiments.analysis.windows.rules import WindowRules
 from experiments.datatypes import Rejected, Response, Window
@@ -112,6 +112,4 @@ def rejected_not_free(response: Response) -> list[Rejected]:
 
 def _why_not_free(response: Response, first: int, last: int) -> str:
     """Say why the rows from first to last, excluded, are not free."""
-    begin, end = float(response.t[first]), float(response.t[last - 1])
-    led = any(begin <= b and end >= a for a, b in response.bends)
-    return "in a bend of its path" if led else "not free, says the recording"
+    return "in a bend of its path" if is_led(response, first, last - 1) else "not free, says the recording"
