@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from scipy.signal import lfilter
 
 from experiments.analysis.estimators import bootstrap, era, estimate, log_decrement, several_modes, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
@@ -214,9 +215,7 @@ def draw_coloured_noise(rng: np.random.Generator, n: int, lag_1: float) -> Array
     """Draw first-order autoregressive noise (n,) of variance 1."""
     noise = rng.normal(size=n)
     noise[1:] *= np.sqrt(1.0 - lag_1**2)
-    for k in range(1, n):
-        noise[k] += lag_1 * noise[k - 1]
-    return noise
+    return np.asarray(lfilter([1.0], [1.0, -lag_1], noise))
 
 
 def no_clock() -> float:

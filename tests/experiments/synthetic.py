@@ -1,6 +1,7 @@
 """Responses whose answer is known, for the tests of windows and fits."""
 
 import numpy as np
+from scipy.signal import lfilter
 
 from experiments.datatypes import Marker, Response
 from models.array_types import Array
@@ -9,9 +10,8 @@ from models.array_types import Array
 def coloured(rng: np.random.Generator, n: int, std: float, lag_1: float) -> Array:
     """Noise (n,) of the given standard deviation and lag-1 autocorrelation (first-order autoregressive)."""
     e = rng.normal(size=n + 100)
-    for k in range(1, len(e)):
-        e[k] = lag_1 * e[k - 1] + np.sqrt(1.0 - lag_1**2) * e[k]
-    return std * e[100:]
+    e[1:] *= np.sqrt(1.0 - lag_1**2)
+    return std * lfilter([1.0], [1.0, -lag_1], e)[100:]
 
 
 def damped(t: Array, d: float, w: float, c1: float = 0.0, amplitude: float = 0.5, phase: float = 0.0) -> Array:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from hil.commissioning.pull_results import pull_test_values
 from hil.commissioning.pull_table import LEAST_PULL_ROWS, PullTable, read_pull_table
@@ -40,8 +41,8 @@ def made_up(
     pushed, tables = np.array(made), []
     for shown in (np.maximum(0.0, pushed - friction), pushed + friction):
         error = noise * rng.standard_normal(command.size)
-        for i in range(1, command.size):
-            error[i] = sticks * error[i - 1] + np.sqrt(1.0 - sticks**2) * error[i]
+        error[1:] *= np.sqrt(1.0 - sticks**2)
+        error = lfilter([1.0], [1.0, -sticks], error)
         shown = np.maximum(0.0, shown + error * (shown > 0.0))
         shown[rng.choice(command.size, misprints, replace=False)] *= 0.2
         tables.append(0.0147 * np.round(shown / 0.0147))
