@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from experiments.terminal.console import parse_speeds
 from hil.loop.limits import Limits
+from hil.rig.recorded_values import LONGEST_RUN
 from hil.rig.rig import Rig
 from models import catalogue
 from models.errors import InputError
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from hil.design.sampled_plant import LoopTiming
     from models.parameters import Bicycle
 
-LONGEST = 86400.0  # s, a day
 USUAL_SPEEDS = "2:9:0.5"  # m/s, for which a method's gains are designed
 
 
@@ -174,8 +174,8 @@ def require_duration(duration: float, held: float = 0.0) -> None:
     ------
     InputError
     """
-    if not 0.0 < duration < LONGEST:
-        raise InputError(f"--duration must be above 0 and below {LONGEST:g} s, found {duration:g} s")
+    if not 0.0 < duration < LONGEST_RUN:
+        raise InputError(f"--duration must be above 0 and below {LONGEST_RUN:g} s, found {duration:g} s")
     if duration <= held:
         raise InputError(
             f"--duration {duration:g} s ends before the emulated bicycle is let go, {held:g} s after the drive is on: "

@@ -20,10 +20,12 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.prediction import predict
 from experiments.analysis.windows.cut import make_window
 from experiments.analysis.windows.find import find_windows
+from experiments.analysis.windows.rules import WindowRules
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Fit, Response, Window
 from experiments.dynamics import Theory
+from experiments.emulation.hand_kicks import KICK_LEAN_RATE
 from experiments.recordings.foreign.delft import DELFT_DT
 from experiments.recordings.read import read_recording
 from experiments.theory.free_response import free_response
@@ -37,10 +39,9 @@ from models.noise_statistics import STDS_95
 Estimator = Callable[[Response, Window], Fit]
 Clock = Callable[[], float]  # s
 
-PUSH_LEAN_RATE = 0.35  # rad/s of lean rate, as the campaign's
+PUSH_LEAN_RATE = KICK_LEAN_RATE["linear"]  # rad/s
 INITIAL_UNREST = 0.015  # rad of lean and of steer when the push comes, one standard deviation
 WINDOW_DELAY = 0.3  # s between push and window
-LONGEST_WINDOW = 4.0  # s, as the rules'
 NOISE_LAG_1 = 0.44  # at 100 Hz, measured in the Delft logs
 GYRO_QUANTUM = 0.0022  # rad/s, of a gyro of 12 bits
 BELT_DECELERATION = 0.05  # m/s^2, one standard deviation: a belt that is not quite even
@@ -178,7 +179,7 @@ def study_grid(
         for noise in noises
         for c in cycles
     ]
-    return [one for one in grid if one.length <= LONGEST_WINDOW]
+    return [one for one in grid if one.length <= WindowRules().longest]
 
 
 def draw_response(setting: StudyWindow, rng: np.random.Generator) -> tuple[Response, Response, Window]:

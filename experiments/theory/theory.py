@@ -9,12 +9,10 @@ from experiments.dynamics import Dynamics, Theory
 from experiments.mechanics import Mechanics
 from models import catalogue
 from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from models.coordinates import ANGLE_STATES, DELTA, PHI, PHI_DOT, RATE_STATES, STATES
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle
-
-STATE_ANGLES, STATE_RATES = slice(PHI, DELTA + 1), slice(PHI_DOT, DELTA_DOT + 1)  # of the bicycle's state
 
 
 def open_loop(bicycle: Bicycle) -> Theory:
@@ -63,8 +61,8 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
         def matrix(v: float) -> Array:
             mass, damping, stiffness = matrices(v)
             A = np.zeros((len(STATES), len(STATES)))
-            A[STATE_ANGLES, STATE_RATES] = np.eye(2)
-            A[STATE_RATES] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
+            A[ANGLE_STATES, RATE_STATES] = np.eye(2)
+            A[RATE_STATES] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
             return A
 
         return _four_states(
@@ -82,7 +80,7 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
 def steer_torque_rates(mass: Array) -> Array:
     """Rates of the bicycle's four states per N m on the steer axis, (4,), from the mass matrix."""
     rates = np.zeros(len(STATES))
-    rates[STATE_RATES] = np.linalg.solve(mass, [0.0, 1.0])
+    rates[RATE_STATES] = np.linalg.solve(mass, [0.0, 1.0])
     return rates
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance
 from experiments.analysis.estimators.result import make_fit, too_noisy, unusable_signal
+from experiments.analysis.estimators.single_mode import D_MAX, D_MIN
 from experiments.analysis.estimators.variable_projection import (
     ExponentialForm,
     ProjectionFit,
@@ -21,7 +22,6 @@ from models.array_types import Array
 
 NAME = "real_mode"
 
-REAL_RATE_MIN, REAL_RATE_MAX = -20.0, 12.0  # 1/s, as in single_mode
 ONE_RATE_GUESSES = (-6.0, -2.0, -0.5, 0.5, 2.0, 5.0)
 TWO_RATE_GUESSES = ((4.0, -4.0), (1.0, -3.0), (-1.0, -6.0), (3.0, 0.5))
 MIN_RATE_DISTANCE = 0.2  # 1/s; two rates nearer than that cannot be told from t exp(a t)
@@ -87,7 +87,7 @@ def search_rates(
     """Best fit with as many exponentials as the starts have rates."""
     first = [np.array(start) for start in starts]
     p = len(first[0])
-    bounds = np.full(p, REAL_RATE_MIN), np.full(p, REAL_RATE_MAX)
+    bounds = np.full(p, D_MIN), np.full(p, D_MAX)
     return minimise(ExponentialForm(decays=p), tau, y, first, bounds)
 
 
@@ -102,7 +102,7 @@ def real_mode_problem(solution: ProjectionFit, rate: float, std: float, tau: Arr
     tau : (n,) array
         Time since the window's beginning [s].
     """
-    if not REAL_RATE_MIN + 1e-3 < solution.theta.min() <= solution.theta.max() < REAL_RATE_MAX - 1e-3:
+    if not D_MIN + 1e-3 < solution.theta.min() <= solution.theta.max() < D_MAX - 1e-3:
         return f"not identifiable: the search ended at its bound, {np.round(solution.theta, 2)} 1/s"
     if abs(rate) * tau[-1] < MIN_TIME_CONSTANTS:
         return f"not identifiable: {rate:.3g} 1/s over {tau[-1]:.2f} s is less than one time constant"

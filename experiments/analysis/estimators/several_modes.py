@@ -32,7 +32,6 @@ NAME = "several_modes"
 FORM = ExponentialForm(waves=1, rises=1)
 EXTRA_RATE = 2  # of theta: a of the extra mode, after d and w
 
-A_MIN, A_MAX = -20.0, 12.0  # 1/s, as in real_mode: caster of a bicycle at speed is at the lower end
 A_STARTS = (-6.0, -0.5, 2.0)
 MIN_SEVERAL_ROWS = 16
 EXTRA_PARAMETERS = 2  # unknowns of the extra mode: a and c4
@@ -61,7 +60,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
         return Fit.refused(NAME, f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle")
     first = single_mode.initial_guesses(tau, y, (lower, upper), near)
     one = minimise(single_mode.FORM, tau, y, first, (lower, upper))
-    bounds = np.append(lower, A_MIN), np.append(upper, A_MAX)
+    bounds = np.append(lower, single_mode.D_MIN), np.append(upper, single_mode.D_MAX)  # caster is at the lower end
     begins = [np.append(start, a) for start in [one.theta, *first[:2]] for a in A_STARTS]
     two = minimise(FORM, tau, y, begins, bounds)
     probability = akaike_weight(one, two)
@@ -107,7 +106,9 @@ def fit_same_form(t: Array, y: Array, like: Fit) -> Fit:
         solution = minimise(single_mode.FORM, tau, y, guesses, (lower, upper))
     else:
         starts = [np.append(guess, rate) for guess in guesses for rate in (a, *A_STARTS)]
-        solution = minimise(FORM, tau, y, starts, (np.append(lower, A_MIN), np.append(upper, A_MAX)))
+        solution = minimise(
+            FORM, tau, y, starts, (np.append(lower, single_mode.D_MIN), np.append(upper, single_mode.D_MAX))
+        )
     return _fit_of(solution, tau, y, "in the form of another fit", {}, like)
 
 

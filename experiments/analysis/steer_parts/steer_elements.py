@@ -16,10 +16,11 @@ from experiments.dynamics import PhysicalRange
 from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from models.linear.side_slip import roll_slip
+from models.plant.steer_drive import SteerDrive
 
 _NO_ELEMENT, COULOMB, DEAD_BAND, HYSTERESIS, STOPS, _PLAY, TWISTING, PNEUMATIC_TRAIL, TYRE_SLIP = range(9)
 RELAXATION_LENGTH = 0.1  # m, of a bicycle's tyre (Doria et al. 2013: 0.08 to 0.3)
-_ROTOR = 0.002  # kg m^2, what turns on the drive's side of the play; as `models.plant.steer_drive.SteerDrive` has it
+_ROTOR = SteerDrive().rotor  # kg m^2, what turns on the drive's side of the play
 _MESH_STEPS = 20  # of one step, while teeth meet
 _MESH_RATE, _MESH_DAMPING = 1000.0, 0.5  # rad/s at which tooth rings on tooth, and share of critical damping
 _MEMORY = 4  # numbers that an element may remember

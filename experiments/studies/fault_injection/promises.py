@@ -28,6 +28,7 @@ from experiments.studies.fault_injection.threats.fault_spec import (
     TIME_TO_ZERO,
 )
 from experiments.studies.fault_injection.threats.link_faults import WATCHDOG_SLACK
+from experiments.studies.fault_injection.threats.sensor_faults import BALANCE_LOST_CAUSES
 from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, TO_NODE, Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause, State
@@ -38,7 +39,6 @@ EARLY_CAUSES = frozenset(  # what may keep a bicycle from coming under control, 
     | {Cause.OPERATOR_STOP, Cause.OPERATOR_OFF, Cause.LEAN_LIMIT, Cause.STEER_LIMIT}
 )
 RODE_THROUGH = "rode through"
-TRUE_LIMITS = frozenset({Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.SATURATED})
 # Share of the lean limit below which a ride with nothing wrong has no reason to end. A turn ends it at 0.94 of the
 # limit; in v psi_dot / g, which it rests on, that is the tangent of a true lean of 26 deg, and wind holds some of it.
 FREE_OF_LIMIT = 0.8
@@ -219,7 +219,7 @@ def _by_circumstances(case: FaultCase, played: Played, cause: Cause, t_cause: fl
     if cause is Cause.SENSORS_DISAGREE and wheels is not None:
         return bool((leans[(t > t_cause - STRUCK_TIME) & (t <= t_cause)] >= wheels).any())
     lean = float(leans[t <= max(t_cause, last_torque(played))].max(initial=0.0))
-    return cause in TRUE_LIMITS and lean > FREE_OF_LIMIT * CASE_LIMITS.lean.value
+    return cause in BALANCE_LOST_CAUSES and lean > FREE_OF_LIMIT * CASE_LIMITS.lean.value
 
 
 def _met(part: FaultPart, running_from: float) -> float:

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from experiments.emulation.hand_kicks import KICK_AHEAD, KICK_HEIGHT
 from experiments.studies.path_rides.ride import RIDE_ARM_FROM, RIDE_LET_GO, RIDE_RUN_FROM
 from firmware_interface.devices.registry import device
 from hil.design.methods import design
@@ -32,7 +33,6 @@ SETTLED_AFTER = 3.0  # s after a kick, from which on the bicycle shall be back i
 BELT_LEAN_RATE = 0.35  # rad/s, that a kick gives
 WANTED_RMS = 0.05  # m
 _FIRST = 3.0  # s after the release
-_HAND = (0.3, -0.8)  # m, where the hand pushes: forward of the rear contact, below the ground
 _PUSH = 0.08  # s
 _LOOK = 50  # ticks
 _GRID = 0.5  # m/s, from one set of gains to the next
@@ -114,8 +114,7 @@ def kick_of_lean_rate(bicycle: Bicycle, lean_rate: float) -> float:
     A force F at the hand, x forward of the rear contact and h above ground, is F h on the lean and, as the contacts
     roll without slip, F x c cos(lam) / w on the steer.
     """
-    x, z = _HAND
-    per_newton = np.array([-z, x * bicycle.c * np.cos(bicycle.lam) / bicycle.w])
+    per_newton = np.array([-KICK_HEIGHT, KICK_AHEAD * bicycle.c * np.cos(bicycle.lam) / bicycle.w])
     rates = np.linalg.solve(canonical_matrices(bicycle).M, per_newton)
     return lean_rate / float(rates[0])
 
@@ -126,7 +125,7 @@ def belt_kicks(bicycle: Bicycle, ride: BeltRide) -> tuple[Kick, ...]:
     times = np.arange(_FIRST, 60.0 * ride.minutes - BELT_SPACING + 1e-9, BELT_SPACING)
     size = kick_of_lean_rate(bicycle, ride.lean_rate)
     return tuple(
-        Kick(t=float(t), impulse=float(side * size), duration=_PUSH, x=_HAND[0], z=_HAND[1])
+        Kick(t=float(t), impulse=float(side * size), duration=_PUSH, x=KICK_AHEAD, z=KICK_HEIGHT)
         for t, side in zip(times, rng.choice((-1.0, 1.0), len(times)), strict=True)
     )
 

@@ -8,18 +8,18 @@ import numpy as np
 
 from experiments.dynamics import Theory, unit_of
 from experiments.frequency.recorded import recorded_response
-from experiments.frequency.response import TRUSTED
+from experiments.frequency.response import JUDGED_OUTPUTS, TRUSTED
+from experiments.recordings.foreign.delft import DELFT_BICYCLE, DELFT_LAW
 from experiments.recordings.played_parts import played_parts
 from experiments.recordings.read import find_recordings, read_recording
 from experiments.studies.markdown_tables import markdown_table
 from experiments.studies.two_experiments.joint import SHAKEN, WHOLE, ExperimentAnswer
-from experiments.studies.two_experiments.predictions import LAW, OUTPUTS, Band, band, drawn, loop, responses
+from experiments.studies.two_experiments.predictions import Band, band, drawn, loop, responses
 from experiments.studies.two_experiments.pull_tests import PullTests
 from experiments.theory.theory import lean_feedback
 from models import catalogue
 from models.array_types import Array, ComplexArray
 
-BICYCLE = "DelftSbW2024"
 PREDICTED = np.array([0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2])  # Hz
 TORQUE = 1.2  # N m, amplitude of the hand torque in the logs that were seen
 SEEN_SPEED, OTHER_SPEED = 4.15, 2.0  # m/s
@@ -50,7 +50,7 @@ def models_table(one: ExperimentAnswer) -> str:
 
 def unexplained(data: Path, answer: ExperimentAnswer) -> float:
     """Relative scatter of the trusted lines of the logs that were seen about the best prediction."""
-    theory = next(drawn(catalogue.load_bicycle(BICYCLE), answer.found[WHOLE]))
+    theory = next(drawn(catalogue.load_bicycle(DELFT_BICYCLE), answer.found[WHOLE]))
     off = []
     for path in find_recordings([data / SHAKEN]):
         response = read_recording(path)
@@ -59,10 +59,10 @@ def unexplained(data: Path, answer: ExperimentAnswer) -> float:
             continue
         torque = np.concatenate([response.T_played[a:b] for a, b in played_parts(response)])
         amplitude = float(np.sqrt(2.0) * np.std(torque[np.abs(torque) > 0.0]))
-        trusted = np.all(found.lines.coherence[:, : len(OUTPUTS)] >= TRUSTED, axis=1)
+        trusted = np.all(found.lines.coherence[:, : len(JUDGED_OUTPUTS)] >= TRUSTED, axis=1)
         if trusted.any():
             predicted = responses(theory, found.v, found.f[trusted], amplitude)
-            off += [np.log(found.named("loop", name).measured[trusted] / predicted[name]) for name in OUTPUTS]
+            off += [np.log(found.named("loop", name).measured[trusted] / predicted[name]) for name in JUDGED_OUTPUTS]
     return float(np.sqrt(0.5 * np.mean(np.abs(np.concatenate(off)) ** 2)))
 
 
@@ -72,7 +72,7 @@ def _under_shaking(theory: Theory, v: float, matching: bool) -> dict[str, Comple
 
 def prediction_tables(answer: ExperimentAnswer, left: float) -> Mapping[str, str]:
     """Tables of predictions by their heading."""
-    theories = list(drawn(catalogue.load_bicycle(BICYCLE), answer.found[WHOLE]))
+    theories = list(drawn(catalogue.load_bicycle(DELFT_BICYCLE), answer.found[WHOLE]))
     tables = {}
     for heading, v, matching in (
         (f"Other frequencies at {SEEN_SPEED} m/s, the law as before", SEEN_SPEED, False),
@@ -105,7 +105,10 @@ def _weave(theory: Theory, rate: float, matching: bool) -> complex:
 
 
 def _band_table(found: Band) -> str:
-    rows = [[f"{f:.1f}", *(cell for name in OUTPUTS for cell in _cells(found, name, i))] for i, f in enumerate(found.f)]
+    rows = [
+        [f"{f:.1f}", *(cell for name in JUDGED_OUTPUTS for cell in _cells(found, name, i))]
+        for i, f in enumerate(found.f)
+    ]
     return markdown_table(
         ["Hz", "lean rate per N m", "band", "phase, deg", "steer per N m", "band", "phase, deg"], rows
     )
@@ -133,11 +136,11 @@ def pulls_sentence(pulls: PullTests) -> str:
 
 def nominal_lean_inertia() -> float:
     """Lean inertia [kg m^2] of the catalogue's bicycle."""
-    return lean_feedback(catalogue.load_bicycle(BICYCLE), *LAW).nominal("M_phi_phi")
+    return lean_feedback(catalogue.load_bicycle(DELFT_BICYCLE), *DELFT_LAW).nominal("M_phi_phi")
 
 
 def least_lean_inertia() -> float:
     """Lean inertia [kg m^2] of the same masses as points at their heights: no tensor can make it less."""
-    b = catalogue.load_bicycle(BICYCLE)
+    b = catalogue.load_bicycle(DELFT_BICYCLE)
     heights: Array = np.array([b.zB, b.zH, b.rR, b.rF])
     return float(np.array([b.mB, b.mH, b.mR, b.mF]) @ heights**2)

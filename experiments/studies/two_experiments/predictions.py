@@ -14,17 +14,17 @@ import numpy as np
 
 from experiments.analysis.identification import Identification
 from experiments.dynamics import Dynamics, Theory
+from experiments.frequency.response import JUDGED_OUTPUTS
+from experiments.recordings.foreign.delft import DELFT_LAW
 from experiments.theory.theory import lean_feedback
 from models.array_types import Array, ComplexArray
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.noise_statistics import STDS_95
 from models.parameters import Bicycle
 
-LAW = 2.0, 6.5  # k [N s^2] and v0 [m/s] of T = k (v0 - v) phi_dot
 POSTERIOR_DRAWS, SEED = 200, 14
 BALANCES = 12  # of amplitude and damping, each half of the way
 LEAST_RATE = 0.02  # rad/s of steer, below which dry friction holds it
-OUTPUTS = ("phi_dot", "delta")
 # Model matching as the public program of that bicycle has it (teensy/src/main.cpp, calc_mm_sil_control): torque per
 # lean, steer [v^0, v^2], lean rate [v], steer rate [v], and per hand torque, which the other law passes on whole.
 MATCHING: dict[str, Any] = {"phi": 0.211492437333, "delta": (0.24058007042, -0.0864766087461), "phi_dot": 0.20410815964,
@@ -57,7 +57,7 @@ def responses(theory: Theory, v: float, f: Array, torque: float, matching: bool 
     matching : bool
         Under the law of model matching on top of steering into the lean.
     """
-    shown: dict[str, list[complex]] = {name: [] for name in OUTPUTS}
+    shown: dict[str, list[complex]] = {name: [] for name in JUDGED_OUTPUTS}
     A, b = loop(theory, v, matching)
     axis, dry = theory.dynamics().steer_torque, max(theory.nominal("steer_dry_friction"), 0.0)
     damper = np.outer(axis(v), np.eye(4)[DELTA_DOT]) if axis is not None else np.zeros((4, 4))
@@ -107,13 +107,13 @@ def loop(theory: Theory, v: float, matching: bool = False) -> tuple[Array, Array
     row[PHI], row[PHI_DOT] = MATCHING["phi"], MATCHING["phi_dot"] * v
     row[DELTA] = scale * (MATCHING["delta"][0] + MATCHING["delta"][1] * v**2)
     row[DELTA_DOT] = scale * MATCHING["delta_dot"] * v
-    row[PHI_DOT] += (hand - 1.0) * LAW[0] * (LAW[1] - v)  # the law itself is passed on as the hand is
+    row[PHI_DOT] += (hand - 1.0) * DELFT_LAW[0] * (DELFT_LAW[1] - v)  # the law itself is passed on as the hand is
     return A + np.outer(b, row), hand * b
 
 
 def drawn(bicycle: Bicycle, found: Identification) -> Iterator[Theory]:
     """Theories with quantities drawn from what was identified; the first is the best one."""
-    theory, rng = lean_feedback(bicycle, *LAW), np.random.default_rng(SEED)
+    theory, rng = lean_feedback(bicycle, *DELFT_LAW), np.random.default_rng(SEED)
     yield theory.move(found.changes)
     for values in rng.multivariate_normal(found.values, found.covariance, POSTERIOR_DRAWS):
         yield theory.move(dict(zip(found.names, map(float, values), strict=True)))
@@ -135,7 +135,7 @@ def band(theories: list[Theory], unexplained: float, of: Callable[[Theory], dict
     """
     best, *others = [of(theory) for theory in theories]
     gain, low, high, phase, half = {}, {}, {}, {}, {}
-    for name in OUTPUTS:
+    for name in JUDGED_OUTPUTS:
         logs = np.array([np.log(one[name] / best[name]) for one in others])
         error = STDS_95 * np.hypot(np.std(logs.real, axis=0), unexplained)
         gain[name] = np.abs(best[name])

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from experiments.recordings.foreign.delft import DELFT_LAW
 from experiments.studies.two_experiments.page import least_lean_inertia, nominal_lean_inertia
-from experiments.studies.two_experiments.predictions import LAW, loop, responses
+from experiments.studies.two_experiments.predictions import loop, responses
 from experiments.studies.two_experiments.pull_tests import read_pull_tests
 from experiments.theory.theory import lean_feedback
 from models.errors import InputError
@@ -17,7 +18,7 @@ PULLS = SHARED / "data" / "delft_calibration"
 def test_a_describing_function_is_what_a_simulated_bicycle_with_dry_friction_does():
     """Shaken for 20 s at 1.6 Hz in steps of 1 ms, with friction of the steer that is not linear."""
     f, v, amplitude, dry = 1.6, 4.15, 1.2, 0.2
-    theory = lean_feedback(BICYCLE, *LAW).move({"steer_damping": 0.1, "steer_dry_friction": dry})
+    theory = lean_feedback(BICYCLE, *DELFT_LAW).move({"steer_damping": 0.1, "steer_dry_friction": dry})
     t = 0.01 * np.arange(2000)
     torque = amplitude * np.sin(2.0 * np.pi * f * t)
     x = ride(Variant(BICYCLE, steer_damping=0.1), v, torque, np.zeros(2000), friction=dry, rough=0.0)
@@ -31,8 +32,8 @@ def test_a_describing_function_is_what_a_simulated_bicycle_with_dry_friction_doe
 
 
 def test_dry_friction_matters_less_the_harder_one_shakes():
-    theory = lean_feedback(BICYCLE, *LAW).move({"steer_dry_friction": 0.25})
-    free = lean_feedback(BICYCLE, *LAW)
+    theory = lean_feedback(BICYCLE, *DELFT_LAW).move({"steer_dry_friction": 0.25})
+    free = lean_feedback(BICYCLE, *DELFT_LAW)
     f = np.array([1.4])
     gains = [abs(responses(theory, 4.15, f, torque)["delta"][0]) for torque in (0.6, 1.2, 12.0)]
     assert gains[0] < gains[1] < gains[2] < abs(responses(free, 4.15, f, 1.2)["delta"][0])
@@ -40,7 +41,7 @@ def test_dry_friction_matters_less_the_harder_one_shakes():
 
 def test_model_matching_changes_the_loop_as_its_gains_say():
     """Written out for one speed: torque per state on top of the law, the steer as measured."""
-    theory, v = lean_feedback(BICYCLE, *LAW).move({"steer_scale": 0.9}), 4.0
+    theory, v = lean_feedback(BICYCLE, *DELFT_LAW).move({"steer_scale": 0.9}), 4.0
     A, b = loop(theory, v)
     matched, hand = loop(theory, v, matching=True)
     row = [0.211492437333, 0.9 * (0.24058007042 - 0.0864766087461 * 16.0),
