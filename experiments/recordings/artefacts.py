@@ -49,7 +49,7 @@ LARGEST_STEPS = {
 GYRO_SIGNALS = ("phi_dot", "psi_dot")
 
 
-def mend_flaws(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
+def mend_flaws(recorded: Recorded) -> Recorded:
     """Name the flaws of a recording in `Response.remarks`, bridge those that can be, and mark them not free.
 
     Raises
@@ -57,7 +57,7 @@ def mend_flaws(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
     InputError
         Most of the lean rate or of the speed is missing, or there is no row at all.
     """
-    rules = rules or FlawRules()
+    rules = FlawRules()
     n = len(recorded.response.t)
     if not n:
         raise InputError(f"{recorded.response.source} holds no row: it ended before the first one; name another")

@@ -67,9 +67,9 @@ WINDOW_CYCLES = (1.1, 1.6, 2.5, 4.0)
 class StudyWindow:
     """Setting of a window of the study: machine, speed, noise and length."""
 
-    machine: str  # of MACHINES
+    machine: str  # of `STUDY_MACHINES`
     v: float  # m/s, mean of the window
-    kind: str  # of KINDS
+    kind: str  # of `NOISE_KINDS`
     noise: float  # rad/s
     cycles: float  # of the true oscillation that the window holds
 

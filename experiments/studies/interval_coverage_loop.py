@@ -5,7 +5,7 @@ the rules cut them. The noise of its instruments becomes torque, and torque moti
 machine was made with: the eigenvalue at the belt's speed, and the quantities as theory has them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -71,11 +71,14 @@ class LoopAnswer:
         return np.asarray(np.abs(self.error) <= STDS_95 * self.std)
 
 
-def loop_settings(
-    loops: Mapping[str, tuple[str, Sequence[float]]] = STUDY_LOOPS, noises: Sequence[float] = NOISE_FACTORS
-) -> list[LoopSetting]:
+def loop_settings() -> list[LoopSetting]:
     """Make the grid of bicycles, speeds and noises."""
-    return [LoopSetting(name, v, noise) for name, (_, speeds) in loops.items() for v in speeds for noise in noises]
+    return [
+        LoopSetting(name, v, noise)
+        for name, (_, speeds) in STUDY_LOOPS.items()
+        for v in speeds
+        for noise in NOISE_FACTORS
+    ]
 
 
 def emulated_responses(cell: LoopSetting, kicks: int, seed: int, speeds: Sequence[float] = ()) -> Iterator[Response]:

@@ -5,7 +5,7 @@ Carlo draws every uncertain quantity from its normal distribution. They agree wh
 the distance to the next eigenvalue; near a double root only Monte Carlo is right.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,23 +86,9 @@ def eigenvalue_derivatives(
     return np.array(changes, dtype=complex)
 
 
-def eigenvalue_band(
-    theory: Theory, v: float, std: Mapping[str, float] | None = None, mode: complex | None = None
-) -> EigenvalueBand:
-    """Band of a predicted eigenvalue by linear propagation.
-
-    Parameters
-    ----------
-    theory : Theory
-    v : float
-        Speed [m/s].
-    std : mapping of str to float, optional
-        Standard deviations of the uncertain quantities, SI; the theory's own when omitted.
-    mode : complex, optional
-        The eigenvalue meant [1/s]; by default the oscillation that a sideways blow excites most.
-    """
-    std = theory.uncertain if std is None else std
-    mode = kicked_mode(theory.dynamics(), v) if mode is None else mode
+def eigenvalue_band(theory: Theory, v: float) -> EigenvalueBand:
+    """Band of the oscillation that a sideways blow excites most at a speed ``v`` [m/s], by linear propagation."""
+    std, mode = theory.uncertain, kicked_mode(theory.dynamics(), v)
     change = eigenvalue_derivatives(theory, v, list(std), mode) * np.array(list(std.values()))
     parts = np.array([change.real, change.imag])
     covariance = parts @ parts.T if len(std) else np.zeros((2, 2))
@@ -112,9 +98,7 @@ def eigenvalue_band(
     return EigenvalueBand(v, mode, covariance, tuple(sorted(contributions, key=lambda s: -abs(s.change))), linear)
 
 
-def monte_carlo(
-    theory: Theory, v: float, n: int = 2000, seed: int = 0, std: Mapping[str, float] | None = None
-) -> NDArray[np.complex128]:
+def monte_carlo(theory: Theory, v: float, n: int = 2000, seed: int = 0) -> NDArray[np.complex128]:
     """Draw the eigenvalue ``n`` times, (n,), over all that is uncertain; nan where it does not oscillate any more.
 
     Draws that no bicycle can be (a wheel heavier than physics allows) are made again.
@@ -127,10 +111,8 @@ def monte_carlo(
     n : int
         Number of draws.
     seed : int
-    std : mapping of str to float, optional
-        Standard deviations of the uncertain quantities, SI; the theory's own when omitted.
     """
-    std = theory.uncertain if std is None else std
+    std = theory.uncertain
     names, deviations = list(std), np.array(list(std.values()))
     nominal = np.array([theory.nominal(name) for name in names])
     mode, slope = kicked_mode(theory.dynamics(), v), eigenvalue_derivatives(theory, v, names)

@@ -84,12 +84,12 @@ class PullEstimate:
         reach = float(student.ppf(0.5 + 0.5 * level, self.freedom)) * error
         return value - reach, value + reach
 
-    def tells(self, name: str, nothing: float = 0.0) -> bool:
+    def tells(self, name: str) -> bool:
         """Is a quantity told, and apart from that of a drive that loses nothing?"""
         if name not in self.found:
             return False
         low, high = self.interval(name)
-        return not low <= nothing <= high
+        return not low <= 0.0 <= high
 
 
 class _Hinge(NamedTuple):

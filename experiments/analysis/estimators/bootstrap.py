@@ -6,7 +6,6 @@ why the blocks must be longer than the correlation.
 """
 
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +43,7 @@ def resampled_residuals(residual: Array, parameters: int, draws: int = DRAWS) ->
     return np.asarray((residual - residual.mean())[index] / np.sqrt(kept))
 
 
-def bootstrap_covariance(influence: Array, residual: Array, parameters: int, draws: int = DRAWS) -> Array:
+def bootstrap_covariance(influence: Array, residual: Array, parameters: int) -> Array:
     """Covariance (p, p) of estimates that are linear in the samples.
 
     Parameters
@@ -55,36 +54,9 @@ def bootstrap_covariance(influence: Array, residual: Array, parameters: int, dra
         Measured minus fitted.
     parameters : int
         Number of parameters fitted.
-    draws : int
-        Bootstrap samples.
     """
-    moved = influence @ resampled_residuals(residual, parameters, draws).T
-    return np.asarray(moved @ moved.T / draws)
-
-
-def refit_covariance(
-    fit: Callable[[Array], Array], curve: Array, residual: Array, parameters: int, draws: int = 100
-) -> Array:
-    """Covariance (p, p) of any estimator, linear or not, by fitting bootstrap samples again.
-
-    Samples that it could not fit (not finite) are left out.
-
-    Parameters
-    ----------
-    fit : callable
-        The estimator, (n,) -> (p,).
-    curve : (n,)
-        Fitted signal, to which the new noise is added.
-    residual : (n,)
-        Measured minus fitted.
-    parameters : int
-        Number of parameters fitted.
-    draws : int
-        Bootstrap samples.
-    """
-    found = np.array([fit(curve + noise) for noise in resampled_residuals(residual, parameters, draws)])
-    found = found[np.isfinite(found).all(axis=1)]
-    return np.atleast_2d(np.cov(found.T))
+    moved = influence @ resampled_residuals(residual, parameters).T
+    return np.asarray(moved @ moved.T / DRAWS)
 
 
 def bootstrapped(fit: Fit, y: Array, parameters: int = 5) -> Fit:

@@ -22,7 +22,6 @@ from models.parameters import Bicycle
 GAIN_START = 5.0  # N s^2, of the search
 LEAST_SCATTER = 0.01  # 1/s and rad/s: nobody reads an eigenvalue better
 SCATTER_ROUNDS = 5  # times at most that the scatter is found anew
-SLOWEST_GAIN_SPEED, SPEED_STEP = 0.2, 0.01  # m/s, of the search for the lowest stable speed
 IMPOSSIBLE = 1e3  # residual of a bicycle that cannot be
 
 
@@ -124,24 +123,3 @@ def estimate_gain(
         speeds=v,
         left_out=speeds[~below],
     )
-
-
-def lowest_stable_speed(bicycle: Bicycle, gain: float, v0: float) -> float:
-    """Lowest speed [m/s] from which on nothing that swings grows, up to v0; nan where something does until then.
-
-    A slow swing of lean and steer (about 2 rad/s at walking pace), not the weave, is what grows below it. A growing
-    real mode, the capsize, does not count: it is slow.
-    """
-    matrix = lean_feedback(bicycle, gain, v0).dynamics().matrix
-    speeds = np.arange(SLOWEST_GAIN_SPEED, v0, SPEED_STEP)
-    grows = np.flatnonzero([_growth(matrix(float(v))) > 0.0 for v in speeds])
-    if len(grows) == 0:
-        return SLOWEST_GAIN_SPEED
-    return float(speeds[grows[-1] + 1]) if grows[-1] + 1 < len(speeds) else float("nan")
-
-
-def _growth(matrix: Array) -> float:
-    """Real part of what grows fastest of all that swings, of anything where nothing swings [1/s]."""
-    values = np.linalg.eigvals(matrix)
-    swinging = values[values.imag > 1e-9]
-    return float((swinging if len(swinging) else values).real.max())

@@ -37,7 +37,6 @@ def snap_marks(
     motion: SeparatedMotion,
     found: list[DetectedKick],
     kicks: KickRules,
-    rules: MarkRules = MarkRules(),
 ) -> tuple[list[DetectedKick], list[Rejected]]:
     """Mark the kicks that were meant, leave the others as they are, and tell of marks near which nothing rises.
 
@@ -48,9 +47,8 @@ def snap_marks(
     found : list of DetectedKick
         Those that the signal shows, in order of time.
     kicks : KickRules
-    rules : MarkRules
     """
-    out, told = list(found), []
+    rules, out, told = MarkRules(), list(found), []
     for t, before, after in sorted(_reach(m, rules) for m in response.markers if m.kind == "kick" and m.text):
         begin, end = np.searchsorted(response.t, [t - before, t + after])
         near = [kick for kick in out if begin <= kick.onset <= end]

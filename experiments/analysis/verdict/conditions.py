@@ -46,15 +46,6 @@ class CampaignFit:
     parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
 
 
-def pool_conditions(group: WindowsOfBicycle) -> tuple[tuple[ConditionMeans, ...], complex, float]:
-    """Pool each condition's windows; also the standard deviation between runs [1/s], both parts, and chi-square.
-
-    Uncertain parameters are searched once, where `fit_campaign` begins again if a misfit is left.
-    """
-    found = fit_campaign(group, searches=1)
-    return found.conditions, found.between, found.chi2
-
-
 def fit_campaign(group: WindowsOfBicycle, searches: int = PARAMETER_SEARCHES) -> CampaignFit:
     """Pool the windows of each condition and ask whether any bicycle that the model allows for explains them.
 

@@ -46,8 +46,8 @@ def noncentrality(dof: int, significance: float, power: float = POWER) -> float:
     return float(chndtrinc(chdtri(dof, significance), dof, 1.0 - power))
 
 
-def detectable(covariance: Array, slopes: Array, significance: float, power: float = POWER) -> Array:
-    """Smallest deviation (p,) of each quantity that is seen with the given power.
+def detectable(covariance: Array, slopes: Array, significance: float) -> Array:
+    """Smallest deviation (p,) of each quantity that is seen with the power `POWER`.
 
     Parameters
     ----------
@@ -57,10 +57,9 @@ def detectable(covariance: Array, slopes: Array, significance: float, power: flo
         Change of these by one SI unit of each quantity.
     significance : float
         Probability below which the model is rejected.
-    power : float
     """
     information = np.einsum("ij,ij->j", slopes, np.linalg.solve(covariance, slopes))
-    size = noncentrality(len(covariance), significance, power)
+    size = noncentrality(len(covariance), significance)
     with np.errstate(divide="ignore"):
         return np.asarray(np.sqrt(size / information))
 

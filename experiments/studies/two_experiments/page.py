@@ -9,16 +9,15 @@ import numpy as np
 from experiments.dynamics import Theory, unit_of
 from experiments.frequency.recorded import recorded_response
 from experiments.frequency.response import JUDGED_OUTPUTS, TRUSTED
-from experiments.recordings.foreign.delft import DELFT_BICYCLE, DELFT_LAW
+from experiments.recordings.foreign.delft import DELFT_BICYCLE
 from experiments.recordings.played_parts import played_parts
 from experiments.recordings.read import find_recordings, read_recording
 from experiments.studies.markdown_tables import markdown_table
 from experiments.studies.two_experiments.joint import SHAKEN, WHOLE, ExperimentAnswer
 from experiments.studies.two_experiments.predictions import Band, band, drawn, loop, responses
 from experiments.studies.two_experiments.pull_tests import PullTests
-from experiments.theory.theory import lean_feedback
 from models import catalogue
-from models.array_types import Array, ComplexArray
+from models.array_types import ComplexArray
 
 PREDICTED = np.array([0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2])  # Hz
 TORQUE = 1.2  # N m, amplitude of the hand torque in the logs that were seen
@@ -132,15 +131,3 @@ def pulls_sentence(pulls: PullTests) -> str:
         f"{slopes}; {pulls.left_out} that jumps was left out), and the bars first move at {first:.1f} to {last:.1f} "
         "N m commanded."
     )
-
-
-def nominal_lean_inertia() -> float:
-    """Lean inertia [kg m^2] of the catalogue's bicycle."""
-    return lean_feedback(catalogue.load_bicycle(DELFT_BICYCLE), *DELFT_LAW).nominal("M_phi_phi")
-
-
-def least_lean_inertia() -> float:
-    """Lean inertia [kg m^2] of the same masses as points at their heights: no tensor can make it less."""
-    b = catalogue.load_bicycle(DELFT_BICYCLE)
-    heights: Array = np.array([b.zB, b.zH, b.rR, b.rF])
-    return float(np.array([b.mB, b.mH, b.mR, b.mF]) @ heights**2)

@@ -11,7 +11,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.drive_losses import DriveLosses
 
-TUNED_ON = ("Benchmark", "Silver", "Browser", "Crescendo")  # bicycles looked at while the verdict was made
+TUNED_ON = ("Browser", "Crescendo", "Benchmark", "Silver")  # bicycles looked at while the verdict was made
 CERTAIN_BICYCLES = ("Benchmark", "Silver", "DelftSbW2024")  # without standard deviations: nothing to draw
 CAMPAIGN_METHODS = ("lqr", "poles", "lean", "off")
 LEAST_NOISE_FACTOR, GREATEST_NOISE_FACTOR = 0.3, 4.0  # times that of the emulated instruments

@@ -1,9 +1,11 @@
 """Faults in real time: real processes, signals, disks and terminals; and a judge that would notice."""
 
 import signal
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from subprocess import Popen
 
 import numpy as np
 import pytest
@@ -63,7 +65,8 @@ def test_every_promise_is_kept(case, bench, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_the_loop_is_being_loaded_ends_it_without_a_run(bench, number):
     root = bench.visit()
-    process = bench.command_line(root)
+    with (root / "said").open("wb") as said:
+        process = Popen([sys.executable, "-m", "experiments.cli", *bench.command(root)], stdout=said, stderr=said)
     try:
         while process.poll() is None and "llvmlite" not in Path(f"/proc/{process.pid}/maps").read_text():
             time.sleep(0.01)

@@ -211,11 +211,6 @@ def _table_for_mapping(folder: Path) -> None:
     (folder / "log.csv").write_text(seeds.csv_texts()[0], encoding="utf-8")
 
 
-def _run_for_markers(folder: Path) -> None:
-    (folder / "run.csv").write_bytes(seeds.exports()[".csv"])
-    (folder / f"run{HEADER_SUFFIX}").write_bytes(seeds.exports()[HEADER_SUFFIX])
-
-
 READERS: dict[str, FuzzedReader] = {
     "log": FuzzedReader(".mcap", _log, _log_steps),
     "rig": FuzzedReader(".toml", _toml("rig"), _one(lambda path: read_rig(path).calibrated())),

@@ -8,14 +8,12 @@ import os
 import pty
 import re
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from subprocess import Popen
 
 import numpy as np
 
@@ -226,7 +224,7 @@ class RealtimeBench:
             ours, theirs = pty.openpty()
             path = Path(os.ttyname(theirs))
             os.close(theirs)
-        process = controller_process.start_controller(self._command(root), root / "said", path, spoil)
+        process = controller_process.start_controller(self.command(root), root / "said", path, spoil)
         return ControllerProcess(process, root, ours)
 
     def visit(self) -> Path:
@@ -236,18 +234,8 @@ class RealtimeBench:
         root.mkdir(parents=True)
         return root
 
-    def command_line(self, root: Path) -> "Popen[bytes]":
-        """Start a controller as a person would, from the command line, imports and all."""
-        with (root / "said").open("wb") as said:
-            return Popen([sys.executable, "-m", "experiments.cli", *self._command(root)], stdout=said, stderr=said)
-
-    @property
-    def _pid(self) -> int:
-        pid = self.twin.pid
-        assert pid is not None
-        return pid
-
-    def _command(self, root: Path) -> list[str]:
+    def command(self, root: Path) -> list[str]:
+        """Words of a command that runs a controller in a folder."""
         options = {
             "--bike": self.rig.bicycle.name,
             "--port": self.twin.path,
@@ -257,6 +245,12 @@ class RealtimeBench:
             "--out": root / "runs",
         }
         return ["run", "--json", "--yes-arm-unattended", *(str(word) for pair in options.items() for word in pair)]
+
+    @property
+    def _pid(self) -> int:
+        pid = self.twin.pid
+        assert pid is not None
+        return pid
 
 
 def _may_have_priority() -> bool:

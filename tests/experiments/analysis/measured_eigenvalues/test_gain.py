@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.measured_eigenvalues.gain import estimate_gain, lowest_stable_speed
+from experiments.analysis.measured_eigenvalues.gain import estimate_gain
 from experiments.analysis.measured_eigenvalues.table import read_eigenvalues
 from models import catalogue
 from models.errors import InputError
@@ -24,14 +24,6 @@ def weave(bicycle, gain, v, v0=V0):
     feedback[0, 2] = gain * (v0 - v)
     values = np.linalg.eigvals(system_matrix(bicycle, v) + input_matrix(bicycle)[:, [1]] @ feedback)
     return values[np.argmax(values.imag)]
-
-
-def swing(bicycle, gain, v):
-    """Real part of what grows fastest among all that swings."""
-    feedback = np.zeros((1, 4))
-    feedback[0, 2] = gain * (V0 - v)
-    values = np.linalg.eigvals(system_matrix(bicycle, v) + input_matrix(bicycle)[:, [1]] @ feedback)
-    return values[values.imag > 1e-9].real.max()
 
 
 def drawn(bicycle, rng):
@@ -76,12 +68,6 @@ def test_the_published_tables_want_about_half_the_gain_that_was_set(set_gain, fo
     assert estimate.interval[1] < set_gain
     assert estimate.interval[0] < {8: 3.9, 10: 5.2}[set_gain] < estimate.interval[1]
     assert list(estimate.left_out) == [5.0]
-
-
-def test_the_lowest_stable_speed_is_where_the_weave_crosses():
-    bicycle = catalogue.load_bicycle("Balanceassistv1")
-    v = lowest_stable_speed(bicycle, 3.9, V0)
-    assert swing(bicycle, 3.9, v) < 0 < swing(bicycle, 3.9, v - 0.03)
 
 
 def write_table(path, gain=6.0, heading="Speed [km/h],Weave Real Part [1/s],Weave Imaginary part [1/s]"):

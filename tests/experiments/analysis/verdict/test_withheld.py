@@ -12,9 +12,7 @@ from experiments.analysis.process_noise.share import driven_share
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE, bicycle_verdict
 from experiments.analysis.verdict.withheld import GREATEST_DRIVEN_SHARE, why_withheld
 from experiments.studies.verdict_calibration.simulate import campaign_responses
-from experiments.studies.verdict_calibration.strata import study_campaigns
-
-TUNED_ON = ("Browser", "Crescendo", "Benchmark", "Silver")
+from experiments.studies.verdict_calibration.strata import TUNED_ON, study_campaigns
 
 
 @cache
