@@ -6,17 +6,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import numpy as np
 
 from experiments.campaigns.protocols.condition import Condition
+from experiments.datatypes import Response
 from experiments.emulation.spawn import start_twin
+from experiments.recordings.read import read_recording
 from firmware_interface.twins.virtual_node import VirtualProcess
 from hil.live.feed import LiveFeed
 from hil.logs.folders import new_folder
 from hil.runners.operator import Operator, Outcome
-from hil.runners.session import run_realtime
+from hil.runners.session import RowWatcher, run_realtime
 from hil.runners.simulated_run import run_lockstep
 from hil.runners.warmup import warm_up
 
@@ -45,22 +48,35 @@ def run_conditions_in_lockstep(
     """Run the conditions in simulated time; a person's interruption ends the campaign."""
     for condition in conditions:
         folder = new_folder(out, condition.name)
-        outcome = run_lockstep(
-            folder,
-            condition.rig,
-            condition.schedule,
-            condition.scenario,
-            condition.duration,
-            condition.label,
-            partial(watch, condition),
-            condition.emulation,
-            condition.task,
-            {"condition": condition.said()},
-            condition.allow_mismatch,
-        )
+        outcome = record_condition(folder, condition, partial(watch, condition))
         yield Attempt(condition, outcome.folder or folder, outcome)
         if outcome.reason == "abort":
             return
+
+
+def record_condition(folder: Path, condition: Condition, watch: RowWatcher | None = None) -> Outcome:
+    """Run a condition in simulated time into a folder; ``watch`` is given its newest row now and then."""
+    return run_lockstep(
+        folder,
+        condition.rig,
+        condition.schedule,
+        condition.scenario,
+        condition.duration,
+        condition.label,
+        watch,
+        condition.emulation,
+        condition.task,
+        {"condition": condition.said()},
+        condition.allow_mismatch,
+    )
+
+
+def condition_response(condition: Condition) -> Response:
+    """Run a condition in simulated time, for its recording alone."""
+    with TemporaryDirectory() as root:
+        folder = Path(root) / "run"
+        record_condition(folder, condition)
+        return read_recording(folder)
 
 
 def run_in_real_time(

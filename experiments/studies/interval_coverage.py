@@ -9,8 +9,6 @@ An estimator is anything that makes a Fit of a Response and a Window.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.signal import lfilter
@@ -22,16 +20,15 @@ from experiments.analysis.windows.cut import make_window
 from experiments.analysis.windows.find import find_windows
 from experiments.analysis.windows.rules import WindowRules
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
+from experiments.campaigns.run import condition_response
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Fit, Response, Window
 from experiments.dynamics import Theory
 from experiments.emulation.hand_kicks import KICK_LEAN_RATE
 from experiments.recordings.foreign.delft import DELFT_DT
-from experiments.recordings.read import read_recording
 from experiments.theory.free_response import free_response
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, lean_feedback, open_loop
-from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.array_types import Array
 from models.noise_statistics import STDS_95
@@ -273,10 +270,7 @@ def ask_of_emulated_runs(
     explained motion of the whole sampled loop, fitted the same way, and the deviation that goes with it.
     """
     for condition in treadmill_conditions(seed):
-        with TemporaryDirectory() as root:
-            folder = Path(root) / "run"
-            run_lockstep(folder, condition.rig, condition.schedule, condition.scenario, condition.duration)
-            response = read_recording(folder)
+        response = condition_response(condition)
         truth = kicked_mode(dynamics_for(response), condition.v)
         answers = []
         for window in find_windows(response)[0]:

@@ -8,8 +8,6 @@ machine was made with: the eigenvalue at the belt's speed, and the quantities as
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +18,14 @@ from experiments.analysis.output_error import Segment
 from experiments.analysis.windows.find import find_windows
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.protocols.treadmill import Settings, plan
+from experiments.campaigns.run import condition_response
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Response
-from experiments.recordings.read import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
 from experiments.studies.markdown_tables import markdown_table
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.array_types import Array
 from models.noise_statistics import STDS_95, robust_deviation
@@ -100,11 +97,8 @@ def emulated_responses(cell: LoopSetting, kicks: int, seed: int, speeds: Sequenc
         Emulation(noise=cell.noise),
         seed=(seed, *cell.draw_key.encode()),
     )
-    for c in plan(Settings(kind="treadmill", speeds_m_s=tuple(speeds or (cell.v,)), kicks=kicks), bench):
-        with TemporaryDirectory() as root:
-            folder = Path(root) / "run"
-            run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation)
-            yield read_recording(folder)
+    settings = Settings(kind="treadmill", speeds_m_s=tuple(speeds or (cell.v,)), kicks=kicks)
+    yield from map(condition_response, plan(settings, bench))
 
 
 def ask_joint_fit(work: tuple[LoopSetting, int, int], clock: Clock = no_clock) -> list[LoopAnswer]:

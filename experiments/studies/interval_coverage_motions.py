@@ -8,8 +8,6 @@ off the fit.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +15,12 @@ from numpy.typing import NDArray
 from experiments.analysis.analyze import analyze_responses
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from experiments.campaigns.run import condition_response
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Comparison
 from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
-from experiments.recordings.read import read_recording
 from experiments.studies.markdown_tables import markdown_table
 from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.noise_statistics import STDS_95
 
@@ -102,11 +99,8 @@ def motion_condition(setting: MotionSetting, kicks: int, seed: int) -> Condition
 
 def ask_motions(work: tuple[MotionSetting, int, int]) -> list[MotionAnswer]:
     """Answer for all windows of a run; work is (setting, kicks, seed)."""
-    c = motion_condition(*work)
-    with TemporaryDirectory() as root:
-        folder = Path(root) / "run"
-        run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation)
-        return [MotionAnswer.of(one) for one in analyze_responses([read_recording(folder)]).comparisons]
+    found = analyze_responses([condition_response(motion_condition(*work))])
+    return [MotionAnswer.of(one) for one in found.comparisons]
 
 
 def motion_tables(
