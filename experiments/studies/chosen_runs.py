@@ -19,6 +19,7 @@ from experiments.campaigns.learning.runs import windows_of
 from experiments.campaigns.run import run_conditions_in_lockstep
 from experiments.planning.choice import Measurement, time_taken
 from experiments.planning.plan import gathered, spread_evenly
+from experiments.studies.markdown_tables import markdown_table
 from models.array_types import Array
 from models.noise_statistics import STDS_95
 
@@ -130,8 +131,8 @@ def _filled(order: Sequence[Measurement], course: Course) -> list[Measurement]:
 
 def chosen_runs_table(found: Sequence[StudiedPlan], labels: Sequence[str]) -> str:
     """Table in Markdown: deviation of each quantity, how many times that of chosen runs, and intervals that hold."""
-    rows = ["| runs | n | " + " | ".join(f"std of {x} | times chosen | 95 % holds | mean z" for x in labels) + " |"]
-    rows.append("|---|---|" + "---|" * 4 * len(labels))
+    head = ["runs", "n", *(cell for x in labels for cell in (f"std of {x}", "times chosen", "95 % holds", "mean z"))]
+    rows = []
     of = {plan: [one for one in found if one.plan == plan] for plan in PLANS}
     least = np.array([one.stds for one in of["chosen"]])
     for plan, own in of.items():
@@ -141,5 +142,5 @@ def chosen_runs_table(found: Sequence[StudiedPlan], labels: Sequence[str]) -> st
             ratio = np.median(stds[:, i] / least[: len(stds), i])
             held = int(np.sum(np.abs(z[:, i]) < STDS_95))
             cells += [f"{np.median(stds[:, i]):.2g}", f"{ratio:.2f}", f"{held} of {len(own)}", f"{z[:, i].mean():+.1f}"]
-        rows.append("| " + " | ".join(cells) + " |")
-    return "\n".join(rows)
+        rows.append(cells)
+    return markdown_table(head, rows)

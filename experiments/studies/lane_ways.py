@@ -5,7 +5,6 @@ such a push. Each seed is a small campaign on a belt with edges, in simulated ti
 show is held against like for like.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from experiments.campaigns.rehearsal import dry_run
 from experiments.campaigns.run import run_conditions_in_lockstep
 from experiments.campaigns.sweeps import spread
 from experiments.recordings.read import read_recording
-from experiments.studies.markdown_tables import markdown_table, put_tables
+from experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
 from models.noise_statistics import STDS_95
 
 WAYS_TABLE = "table of `python -m experiments.studies.lane_ways`"
@@ -151,12 +150,10 @@ def ways_markdown(answers: Sequence[WayAnswer]) -> str:
 
 def write_ways_table() -> None:
     """Make the campaigns and put the table into a page, or print it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("page", nargs="?", type=Path, help="Markdown file with the marks of the table")
+    parser = table_arguments(__doc__)
     parser.add_argument("--bicycle", default="Silver")
     parser.add_argument("--seeds", type=int, default=8, help="campaigns of two runs of three kicks, each way")
     parser.add_argument("--first", type=int, default=1, help="seed to begin with")
-    parser.add_argument("--jobs", type=int, default=None, help="processes; one a core by default")
     given = parser.parse_args()
     work = [(way, given.bicycle, seed) for seed in range(given.first, given.first + given.seeds) for way in LANE_WAYS]
     answers: dict[int, WayAnswer] = {}
@@ -166,10 +163,7 @@ def write_ways_table() -> None:
             f"{len(answers)} of {len(work)}: {answer.way}, seed {answer.seed}: {len(answer.windows)} windows\n"
         )
     table = ways_markdown([answers[i] for i in range(len(work))])
-    if given.page is None:
-        sys.stdout.write(f"{table}\n")
-    else:
-        put_tables(given.page, {WAYS_TABLE: table})
+    put_or_print(given.page, WAYS_TABLE, table)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ python -m tests.tools.drive_bandwidth
 
 import numpy as np
 
+from experiments.studies.markdown_tables import markdown_table
 from hil.design.methods import LoopTiming, design
 from hil.design.sampled_plant import continuous
 from hil.design.steered.sampled_steer import sampled_steer
@@ -53,15 +54,15 @@ def fast_enough(errors: list[float], share: float) -> float | None:
 
 def table() -> str:
     """Lines of the table in Markdown: bandwidths [rad/s] for errors of `SHARES`."""
-    lines = [f"| | {' | '.join(CASES)} |", f"|---|{'---|' * len(CASES)}"]
+    rows = []
     for name in BICYCLES:
         cells = []
         for case in CASES:
             errors = [eigenvalue_error(name, case, w) for w in BANDWIDTHS]
             found = [fast_enough(errors, share) for share in SHARES]
             cells.append(", ".join(f"{w:g}" if w else "-" for w in found))
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([name, *cells])
+    return markdown_table(["", *CASES], rows)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ python -m tests.tools.drive_torque
 
 import numpy as np
 
+from experiments.studies.markdown_tables import markdown_table
 from hil.design.methods import GainSchedule, design
 from models.catalogue import load_bicycle
 from models.linear.prescribed_steer import InnerLoop
@@ -35,7 +36,7 @@ def least_torque(schedule: GainSchedule, v: float) -> tuple[float, float]:
 
 def table() -> str:
     """Lines of the table in Markdown."""
-    lines = [f"| | {' | '.join(CASES)} |", f"|---|{'---|' * len(CASES)}"]
+    rows = []
     for name in BICYCLES:
         cells = []
         for kind, method in CASES.values():
@@ -43,8 +44,8 @@ def table() -> str:
             schedule = design(load_bicycle(name), method, SPEEDS, drive=loop)
             found = [least_torque(schedule, v) for v in SPEEDS]
             cells.append(", ".join(f"{torque:g} ({lean:.0f})" for torque, lean in found))
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        rows.append([name, *cells])
+    return markdown_table(["", *CASES], rows)
 
 
 if __name__ == "__main__":

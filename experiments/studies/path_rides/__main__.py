@@ -1,13 +1,9 @@
 """Table of the rides for a page: ``python -m experiments.studies.path_rides --seeds 3 docs/paths.md``."""
 
-import argparse
-import sys
-from pathlib import Path
-
 import numpy as np
 
 from experiments.campaigns.sweeps import spread
-from experiments.studies.markdown_tables import markdown_table, put_tables
+from experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
 from experiments.studies.path_rides.ride import RideResult, one_ride
 from experiments.studies.path_rides.tasks import ride_tasks
 from models.linear.prescribed_steer import InnerLoop
@@ -34,20 +30,15 @@ def rides_markdown(results: list[RideResult], seeds: int) -> str:
 
 def write_rides_table() -> None:
     """Ride all tasks and put the table into a page, or print it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("page", nargs="?", type=Path, help="Markdown file with the marks of the table")
+    parser = table_arguments(__doc__)
     parser.add_argument("--seeds", type=int, default=3, help="of noise and wind, from 1 on")
-    parser.add_argument("--jobs", type=int, default=None, help="processes; one a core by default")
     parser.add_argument("--drive", choices=RIDE_DRIVES, default="torque", help="what the steer drive obeys")
     given = parser.parse_args()
     seeds, drive = range(1, given.seeds + 1), RIDE_DRIVES[given.drive]
     work = [(task, bicycle, seed, drive) for task in ride_tasks() for bicycle, _ in task.wanted for seed in seeds]
     done = dict(spread(one_ride, work, given.jobs))
     table = rides_markdown([done[i] for i in range(len(work))], given.seeds)
-    if given.page is None:
-        sys.stdout.write(f"{table}\n")
-    else:
-        put_tables(given.page, {RIDES_TABLE.format(f" --drive {given.drive}" if drive else ""): table})
+    put_or_print(given.page, RIDES_TABLE.format(f" --drive {given.drive}" if drive else ""), table)
 
 
 if __name__ == "__main__":

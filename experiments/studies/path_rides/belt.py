@@ -4,7 +4,6 @@ Each ride is a line of the file of answers; what is there already is not ridden 
 of one core.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.studies.markdown_tables import markdown_table, put_tables
+from experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
 from experiments.studies.path_rides.belt_answers import Ridden, make_rides
 from experiments.studies.path_rides.belt_ride import (
     BELT_BICYCLES,
@@ -155,12 +154,10 @@ def limits_markdown(ridden: Sequence[Ridden]) -> str:
 
 def write_belt_table() -> None:
     """Make the rides that are missing and put the table into a page, or print it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("page", nargs="?", type=Path, help="Markdown file with the marks of the table")
+    parser = table_arguments(__doc__)
     parser.add_argument("--answers", type=Path, default=Path("belt_rides.jsonl"), help="file of rides, a line each")
     parser.add_argument("--seeds", type=int, default=10, help="of kicks and noise, from 1 on")
     parser.add_argument("--minutes", type=float, default=30.0, help="of each ride")
-    parser.add_argument("--jobs", type=int, default=None, help="processes; one a core by default")
     parser.add_argument("--usual", action="store_true", help="under the usual weights of a lane")
     parser.add_argument("--limits", action="store_true", help="seek the limits in place of the task")
     given = parser.parse_args()
@@ -175,10 +172,7 @@ def write_belt_table() -> None:
         what = result.ended or f"{result.farthest:.3f} m, rms {result.rms:.3f} m"
         sys.stderr.write(f"{len(ridden)} of {len(rides)}: {ride}: {what}\n")
     table = limits_markdown(ridden) if given.limits else belt_markdown(ridden)
-    if given.page is None:
-        sys.stdout.write(f"{table}\n")
-    else:
-        put_tables(given.page, {LIMITS_TABLE if given.limits else BELT_TABLE: table})
+    put_or_print(given.page, LIMITS_TABLE if given.limits else BELT_TABLE, table)
 
 
 if __name__ == "__main__":
