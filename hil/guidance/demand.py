@@ -6,7 +6,10 @@ steer, the lean equation the lean that goes with it, and the steer equation the 
     c delta' + v delta = v kappa w / cos(lam)
     M11 phi'' + v C1_11 phi' + (g K0_11 + v^2 K2_11) phi = -(M12 delta'' + v C1_12 delta' + (g K0_12 + v^2 K2_12) delta)
 
-The lean equation falls over, so it is solved from both ends at once: the bounded lean begins before the turn.
+The lean equation falls over, so it is solved from both ends at once: the bounded lean begins before the turn. With a
+negative trail the steer equation falls over too, and its bounded solution, from the end backwards, begins before the
+turn. The trail rounds the kinks of a path's curvature; where it is shorter than `KINK_ROUNDING` or zero, the steer
+would follow them in jerks that no torque makes, so the curvature is averaged over what is missing.
 Linear: good to some per cent up to a lean of 20 degrees.
 """
 
@@ -24,6 +27,7 @@ from models.parameters import Bicycle
 RUN_UP = 3.0  # s, of straight running before and after an open path, and of more rounds of a closed one
 DEMAND_STEP = 0.005  # s
 SLOWEST_RIDE = 0.3  # m/s
+KINK_ROUNDING = 0.04  # m; less than the contact of a tyre, and than any trail of the catalogue but 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +43,7 @@ class PathDemand:
     phi_dot, delta_dot : array
         Their rates [rad/s].
     T_delta : array
-        Steer torque [N m].
+        Steer torque [N m]; its peak at a kink of the curvature is a mean over two of these steps.
     """
 
     s: Array
@@ -60,11 +64,17 @@ def path_demand(bicycle: Bicycle, path: Path, v: float) -> PathDemand:
     """
     if not (np.isfinite(v) and v >= SLOWEST_RIDE):
         raise InputError(f"a path is ridden at {SLOWEST_RIDE:g} m/s or more, found {v!r} m/s")
-    h = min(DEMAND_STEP, 0.2 * bicycle.c / v) if bicycle.c > 0.0 else DEMAND_STEP
+    trail = abs(bicycle.c)
+    h = min(DEMAND_STEP, 0.2 * max(trail, KINK_ROUNDING) / v)
     t = np.arange(-RUN_UP, path.length / v + RUN_UP, h)
-    kappa = curvature(path, v * t)
+    kappa = _mean_curvature(path, v * t, KINK_ROUNDING - trail) if trail < KINK_ROUNDING else curvature(path, v * t)
     steady = kappa * bicycle.w / cos(bicycle.lam)  # steer of a turn as tight
-    delta = _followed(steady, h * v / bicycle.c) if bicycle.c > 0.0 else steady
+    if bicycle.c > 0.0:
+        delta = _followed(steady, h * v / trail)
+    elif bicycle.c < 0.0:  # unstable forwards, stable backwards
+        delta = _followed(steady[::-1], h * v / trail)[::-1]
+    else:
+        delta = steady
     delta_dot, delta_ddot = _rates(delta, h)
     M, C1, K0, K2 = canonical_matrices(bicycle)
     K = bicycle.g * K0 + v**2 * K2
@@ -88,6 +98,23 @@ def curvature(path: Path, s: Array) -> Array:
     if path.closed:
         return np.interp(s % path.length, path.s, path.kappa)
     return np.interp(s, path.s, path.kappa, left=0.0, right=0.0)
+
+
+def _mean_curvature(path: Path, s: Array, over: float) -> Array:
+    """Mean curvature [1/m] of a path over a length ``over`` [m] with its middle at ``s`` [m], exactly."""
+    step, kappa = np.diff(path.s), path.kappa
+    turned = np.concatenate([[0.0], np.cumsum(0.5 * step * (kappa[1:] + kappa[:-1]))])
+
+    def heading(at: Array) -> Array:
+        """Integral of the curvature from the beginning of the path, a quadratic function between two points."""
+        rounds = np.floor(at / path.length) if path.closed else np.zeros_like(at)
+        inside = np.clip(at - rounds * path.length, 0.0, path.length)
+        i = np.clip(np.searchsorted(path.s, inside, side="right") - 1, 0, len(step) - 1)
+        along = inside - path.s[i]
+        bend = (kappa[i + 1] - kappa[i]) / step[i]
+        return np.asarray(rounds * turned[-1] + turned[i] + along * (kappa[i] + 0.5 * along * bend))
+
+    return (heading(s + 0.5 * over) - heading(s - 0.5 * over)) / over
 
 
 def _followed(steady: Array, share: float) -> Array:

@@ -1,9 +1,13 @@
 """What a path asks for: against steady turns of the nonlinear model, and ridden by the linear one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.integrate import cumulative_trapezoid
 
 from hil.design.lqr import lqr_gain, state_cost
+from hil.guidance import demand as demands
 from hil.guidance.demand import path_demand
 from hil.guidance.rideable import RideLimits, require_rideable
 from hil.guidance.shapes import circle, figure_of_eight, lane_change, slalom
@@ -55,6 +59,43 @@ def test_who_makes_that_torque_rides_that_path(name, path, v):
             off.append(path.nearest(*place[:2], place[2], near=d.s[i]).lateral)
     assert np.max(np.abs(off)) < 0.02
     assert np.max(fed_back) < 0.05 * np.max(np.abs(d.T_delta))
+
+
+TRAILS = [-0.19, -0.08, -0.02, -0.005, 0.0, 1e-6, 0.005, 0.02, 0.039, 0.041, 0.08, 0.19]
+
+
+@pytest.mark.parametrize("trail", TRAILS)
+def test_its_torque_does_not_grow_with_finer_steps(monkeypatch, trail):
+    """Without trail a kink of the curvature was a jerk of the steer: half the step, twice the torque."""
+    bicycle, peaks = replace(load_bicycle("Silver"), c=trail), []
+    for step in (3e-4, 1.5e-4):
+        monkeypatch.setattr(demands, "DEMAND_STEP", step)
+        peaks.append(np.max(np.abs(path_demand(bicycle, lane_change(1.0, 10.0), 5.0).T_delta)))
+    assert peaks[1] == pytest.approx(peaks[0], rel=0.05)
+
+
+@pytest.mark.parametrize("trail", TRAILS)
+@pytest.mark.parametrize(("path", "v"), [(lane_change(1.0, 6.0), 5.0), (figure_of_eight(12.0), 4.0)])
+def test_its_rear_contact_runs_along_the_path_with_any_trail(path, v, trail):
+    """Place by quadrature of the heading rate, rolling without slip."""
+    bicycle = replace(load_bicycle("Silver"), c=trail)
+    d = path_demand(bicycle, path, v)
+    heading = cumulative_trapezoid(
+        heading_rate(bicycle, v, np.column_stack([d.phi, d.delta, d.phi_dot, d.delta_dot])), d.s / v, initial=0.0
+    )
+    along = slice(*np.searchsorted(d.s, [0.0, path.length]))
+    asked = np.array([path.at(s) for s in d.s[along][::20]])
+    heading += asked[0, 2] - heading[along][0]
+    x, y = (cumulative_trapezoid(f(heading[along]), d.s[along], initial=0.0)[::20] for f in (np.cos, np.sin))
+    assert np.max(np.hypot(x + asked[0, 0] - asked[:, 0], y + asked[0, 1] - asked[:, 1])) < 1e-3
+
+
+def test_a_little_trail_changes_little():
+    """Demands of neighbouring trails are neighbours, also where zero and the rounding of kinks lie between them."""
+    silver, path = load_bicycle("Silver"), lane_change(1.0, 10.0)
+    for trail in (0.0, demands.KINK_ROUNDING, -demands.KINK_ROUNDING):
+        below, above = (path_demand(replace(silver, c=trail + d), path, 5.0) for d in (-1e-7, 1e-7))
+        assert above.T_delta == pytest.approx(below.T_delta, abs=0.05)
 
 
 def test_a_bicycle_leans_before_it_turns_and_steers_the_other_way_first():
