@@ -1,12 +1,13 @@
 """Check of a path before anybody rides it: lean, steer, torque and speed against limits, and the edges of a belt."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from hil.guidance.demand import SLOWEST_RIDE, PathDemand, path_demand
 from hil.guidance.path import Path
+from models.bicycle_file import is_number
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -15,7 +16,7 @@ SHARE = 0.8  # of a limit: the rest is for what disturbs the ride
 
 @dataclass(frozen=True)
 class RideLimits:
-    """Limits of a ride.
+    """Limits of a ride, each above 0; infinite where there is none.
 
     Attributes
     ----------
@@ -25,6 +26,11 @@ class RideLimits:
         N m
     speed_min, speed_max : float
         m/s
+
+    Raises
+    ------
+    InputError
+        A limit that is no number above 0, or no speed between the two.
     """
 
     lean: float = np.radians(20.0)
@@ -32,6 +38,20 @@ class RideLimits:
     torque: float = 7.0
     speed_min: float = SLOWEST_RIDE
     speed_max: float = 15.0
+
+    def __post_init__(self) -> None:
+        for name, unit in zip((f.name for f in fields(self)), ("rad", "rad", "N m", "m/s", "m/s"), strict=True):
+            value = getattr(self, name)
+            if not ((is_number(value) and value > 0.0) or value == np.inf):
+                raise InputError(
+                    f"the limit {name} of a ride must be a number above 0 in {unit}, found {value!r}: give one, or "
+                    "inf for none"
+                )
+        if self.speed_min > self.speed_max:
+            raise InputError(
+                f"the limits of a ride leave no speed: speed_min is {self.speed_min:g} m/s and speed_max "
+                f"{self.speed_max:g} m/s; give a speed_min that is not above speed_max"
+            )
 
 
 def require_rideable(bicycle: Bicycle, path: Path, v: float, limits: RideLimits) -> PathDemand:

@@ -116,6 +116,20 @@ def test_limits_refuse_and_tell_at_which_speed_it_would_do():
         require_rideable(silver, circle(4.0), slower + 0.3, RideLimits())
 
 
+@pytest.mark.parametrize("limit", ["lean", "steer", "torque", "speed_min", "speed_max"])
+@pytest.mark.parametrize("value", [np.nan, 0.0, -1.0, "1", None, True])
+def test_a_limit_that_is_no_number_above_0_is_refused(limit, value):
+    with pytest.raises(InputError, match=f"the limit {limit} of a ride must be a number above 0 in .*found {value!r}"):
+        RideLimits(**{limit: value})
+
+
+def test_limits_may_be_numbers_of_numpy_or_none():
+    require_rideable(load_bicycle("Silver"), circle(4.0), 5.0, RideLimits(np.inf, np.inf, np.float32(np.inf)))
+    assert RideLimits(speed_min=np.int64(3), speed_max=np.float32(3.0)).speed_min == 3
+    with pytest.raises(InputError, match="leave no speed: speed_min is 5 m/s and speed_max 4 m/s"):
+        RideLimits(speed_min=5.0, speed_max=4.0)
+
+
 @pytest.mark.parametrize(
     ("limits", "v", "words"),
     [
