@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from math import ceil
 
 import numpy as np
 
@@ -107,8 +108,8 @@ def _words(what: str, value: float) -> str:
 
 
 def _fastest(possible: Callable[[float], bool], low: float, high: float) -> float | None:
-    """Fastest speed between two at which something is possible, in steps of 0.1 m/s; None where it is at none."""
-    for speed in np.arange(high, low, -0.1):
-        if possible(float(speed)):
-            return float(np.floor(speed * 10.0) / 10.0)
+    """Fastest speed between two at which something is possible, of whole 0.1 m/s; None where it is at none."""
+    for tenths in range(ceil(10.0 * high) - 1, ceil(10.0 * low) - 1, -1):
+        if possible(tenths / 10.0):
+            return tenths / 10.0
     return None

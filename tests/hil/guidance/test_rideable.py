@@ -116,6 +116,17 @@ def test_limits_refuse_and_tell_at_which_speed_it_would_do():
         require_rideable(silver, circle(4.0), slower + 0.3, RideLimits())
 
 
+@pytest.mark.parametrize(("name", "path"), [("Benchmark", lane_change(2.0, 8.0)), ("Silver", circle(4.0))])
+def test_the_speed_that_it_tells_is_not_refused(name, path):
+    """A tried speed was rounded down to one that nobody had tried, and slower asked for more torque."""
+    bicycle = load_bicycle(name)
+    for v in np.arange(4.5, 5.5, 0.07):
+        with pytest.raises(InputError) as refused:
+            require_rideable(bicycle, path, v, RideLimits())
+        told = str(refused.value).split("ride at ")[1].split(" m/s")[0]
+        require_rideable(bicycle, path, float(told), RideLimits())
+
+
 @pytest.mark.parametrize("limit", ["lean", "steer", "torque", "speed_min", "speed_max"])
 @pytest.mark.parametrize("value", [np.nan, 0.0, -1.0, "1", None, True])
 def test_a_limit_that_is_no_number_above_0_is_refused(limit, value):
