@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
 from hil.design.sampled_plant import BICYCLE_PART, SampledModel
 from hil.design.stabilisability import require_stabilisable
 from models.array_types import Array
+from models.bicycle_file import is_number
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -80,7 +81,7 @@ def require_weights(weights: object, names: Iterable[str], what: str) -> None:
     """Refuse weights of these names that are no number in range: raises InputError."""
     for name in names:
         value = getattr(weights, name)
-        if not (isinstance(value, (int, float)) and SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT):
+        if not (is_number(value) and SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT):
             raise InputError(
                 f"the {what} {name} must be a number above 0, from {SMALLEST_WEIGHT:g} to "
                 f"{LARGEST_WEIGHT:g}, found {value!r}"

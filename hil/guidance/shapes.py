@@ -4,12 +4,14 @@ Their curvature is continuous. A sideways shift is four clothoids of one length,
 zero, and comes back.
 """
 
-from math import pi
+from math import copysign, pi
+from numbers import Integral
 
 import numpy as np
 from scipy.optimize import brentq
 
 from hil.guidance.path import Path, Piece, path_of_pieces
+from models.bicycle_file import is_number
 from models.errors import InputError
 
 ENTRY_LENGTH = 4.0  # m, over which the curvature of a circle is reached
@@ -18,7 +20,7 @@ MOST_TURN = 1.0  # rad, of the heading in a shift
 
 def straight(length: float = 100.0) -> Path:
     """Straight lane of ``length`` [m]."""
-    return path_of_pieces("straight", [Piece(length, 0.0, 0.0)])
+    return path_of_pieces("straight", [Piece(_above_zero("length", length), 0.0, 0.0)])
 
 
 def circle(radius: float, rounds: float = 1.0, entry: float = ENTRY_LENGTH) -> Path:
@@ -29,11 +31,12 @@ def circle(radius: float, rounds: float = 1.0, entry: float = ENTRY_LENGTH) -> P
     InputError
         No radius, or a length below 0.
     """
-    kappa = 1.0 / _above_zero("radius", abs(radius)) * np.sign(radius)
-    arc = 2.0 * pi * abs(radius) * _above_zero("number of rounds", rounds)
+    size = _above_zero("radius", abs(radius) if is_number(radius) else radius)
+    kappa, entry = copysign(1.0 / size, radius), _above_zero("entry", entry)
+    arc = 2.0 * pi * size * _above_zero("number of rounds", rounds)
     return path_of_pieces(
-        f"circle of {abs(radius):g} m to the {'right' if radius > 0 else 'left'}",
-        [Piece(_above_zero("entry", entry), 0.0, kappa), Piece(arc, kappa, kappa), Piece(entry, kappa, 0.0)],
+        f"circle of {size:g} m to the {'right' if radius > 0 else 'left'}",
+        [Piece(entry, 0.0, kappa), Piece(arc, kappa, kappa), Piece(entry, kappa, 0.0)],
     )
 
 
@@ -53,7 +56,8 @@ def lane_change(shift: float, length: float, before: float = 10.0, after: float 
         A length that is not above 0, or too short for the shift.
     """
     pieces = [Piece(_above_zero("length before", before), 0.0, 0.0), *_shift(shift, length)]
-    return path_of_pieces(f"lane change of {shift:g} m in {length:g} m", [*pieces, Piece(after, 0.0, 0.0)])
+    pieces.append(Piece(_above_zero("length after", after), 0.0, 0.0))
+    return path_of_pieces(f"lane change of {shift:g} m in {length:g} m", pieces)
 
 
 def obstacle_avoidance(vehicle_width: float = 0.6) -> Path:
@@ -84,7 +88,7 @@ def slalom(spacing: float = 8.0, offset: float = 0.6, cones: int = 6) -> Path:
     InputError
         Fewer than two cones, or cones too near to one another for the offset.
     """
-    if not (isinstance(cones, int) and 2 <= cones <= 200):
+    if not (isinstance(cones, Integral) and 2 <= cones <= 200):
         raise InputError(f"a slalom wants 2 to 200 cones, found {cones!r}")
     side = _above_zero("offset", offset)
     pieces = _shift(side, spacing)  # the first cone is passed on its right
@@ -104,8 +108,8 @@ def figure_of_eight(radius: float = 12.0, entry: float = ENTRY_LENGTH) -> Path:
     InputError
         No radius, or an entry too long for it.
     """
-    kappa = 1.0 / _above_zero("radius", radius)
-    _above_zero("entry", entry)
+    radius, entry = _above_zero("radius", radius), _above_zero("entry", entry)
+    kappa = 1.0 / radius
 
     def lobe(arc: float) -> list[Piece]:
         return [Piece(entry, 0.0, kappa), Piece(arc, kappa, kappa), Piece(entry, kappa, 0.0)]
@@ -126,9 +130,10 @@ def figure_of_eight(radius: float = 12.0, entry: float = ENTRY_LENGTH) -> Path:
 
 def _shift(shift: float, length: float) -> list[Piece]:
     """Four clothoids that shift a straight line sideways by ``shift`` over ``length`` along it [m]."""
-    _above_zero("length of a shift", length)
-    if not np.isfinite(shift) or shift == 0.0:
+    length = _above_zero("length of a shift", length)
+    if not is_number(shift) or shift == 0.0:
         raise InputError(f"a shift sideways is a number of metres, not zero; found {shift!r}: give another")
+    shift = float(shift)
 
     def pieces(turn: float, scale: float) -> list[Piece]:
         """Clothoids that turn by up to ``turn`` [rad] over a length along the path of four quarters ``scale``."""
@@ -158,7 +163,7 @@ def _shift(shift: float, length: float) -> list[Piece]:
 
 
 def _above_zero(what: str, value: float) -> float:
-    """Refuse a number of metres that is not above zero."""
-    if not (isinstance(value, (int, float)) and np.isfinite(value) and value > 0.0):
+    """Take a number of any kind as a float; one that is not above zero is refused."""
+    if not (is_number(value) and value > 0.0):
         raise InputError(f"the {what} of a path must be a number above 0, found {value!r}")
     return float(value)

@@ -16,6 +16,7 @@ from hil.controllers.controller import LinearLaw
 from hil.design.lqr import LQR, Weights
 from hil.design.sampled_plant import SampledModel
 from models.array_types import Array
+from models.bicycle_file import is_number
 from models.coordinates import DELTA, PHI_DOT, T_DELTA, T_PHI
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
@@ -51,7 +52,7 @@ class LQG:
         self._take_weights()
         for name in ("roll_rate_noise", "steer_noise", "lean_torque", "steer_torque"):
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and 1e-9 <= value <= 1e6):
+            if not (is_number(value) and 1e-9 <= value <= 1e6):
                 raise InputError(f"the LQG option {name} must be a number above 0 (1e-9 to 1e6), found {value!r}")
 
     def compensator(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[LinearLaw, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from hil.design.closed_loop import yaw_rate
 from hil.design.sampled_plant import BICYCLE_PART, LOOP_STATES, SampledModel, continuous
 from hil.design.schedule import GAIN_INPUTS
 from models.array_types import Array
+from models.bicycle_file import is_number
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle
@@ -49,7 +50,7 @@ class YawRate:
     ki: float | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.bandwidth, int | float) and 0.001 <= self.bandwidth <= 10.0):
+        if not (is_number(self.bandwidth) and 0.001 <= self.bandwidth <= 10.0):
             raise InputError(f"the bandwidth of the yaw rate must be 0.001 to 10 rad/s, found {self.bandwidth!r}")
         if (self.kp is None) != (self.ki is None):
             raise InputError("a PI on the yaw rate wants both kp and ki, or neither: give the other too")

@@ -16,6 +16,7 @@ from hil.design.sampled_plant import SampledModel
 from hil.design.stabilisability import require_stabilisable
 from hil.design.steered.quadratic import SteerWeights
 from models.array_types import Array
+from models.bicycle_file import is_number
 from models.coordinates import PHI, PHI_DOT
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -51,7 +52,7 @@ class LeanCascade:
             raise InputError("the cascade wants both gains, kp and kd, or neither, found one: give the other too")
         for name in ("kp", "kd"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and 0.0 <= value <= 1e6):
+            if value is not None and not (is_number(value) and 0.0 <= value <= 1e6):
                 raise InputError(
                     f"the gain {name} of the cascade must be a number from 0 to 1e6, found {value!r}: lean and steer "
                     "are positive to the same side, so that it steers into the fall with a positive gain"

@@ -6,7 +6,7 @@ import pytest
 from hil.design.closed_loop import SampledLoop
 from hil.design.compensators.lqg import LQG
 from hil.design.compensators.methods import design_compensator
-from hil.design.compensators.yaw_rate import closed_design
+from hil.design.compensators.yaw_rate import YawRate, closed_design
 from hil.design.lqr import LQR
 from hil.design.sampled_plant import LoopTiming, sampled_model
 from hil.rig.rig import Rig
@@ -99,3 +99,12 @@ def test_the_states_of_a_controller_are_in_the_whole_loop():
 def test_a_design_that_cannot_be_is_refused(method, options, sentence):
     with pytest.raises(InputError, match=sentence):
         design_compensator(load_bicycle("Rigid"), method, SPEEDS, **options)
+
+
+def test_numbers_of_numpy_are_options_and_true_is_none():
+    assert LQG(steer_noise=np.float32(0.5), lean_torque=np.int64(5)).lean_torque == 5
+    assert YawRate(bandwidth=np.float32(0.5)).bandwidth == 0.5
+    with pytest.raises(InputError, match="the LQG option steer_noise must be a number above 0"):
+        LQG(steer_noise=True)
+    with pytest.raises(InputError, match="the bandwidth of the yaw rate must be"):
+        YawRate(bandwidth=True)

@@ -104,6 +104,15 @@ def test_refuses_weights(given, says):
         Weights.parse(given)
 
 
+def test_numbers_of_numpy_are_weights_and_true_is_none():
+    a = design(load_bicycle("Benchmark"), "lqr", [4.0], weights=Weights(phi=np.float32(0.25), T_delta=np.int64(1)))
+    b = design(load_bicycle("Benchmark"), "lqr", [4.0], weights=Weights(phi=0.25, T_delta=1.0))
+    np.testing.assert_array_equal(a.K, b.K)
+    assert a.options == b.options
+    with pytest.raises(InputError, match=r"the LQR weight T_delta must be a number above 0.*found True"):
+        Weights(T_delta=True)
+
+
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Balanceassistv1"])
 def test_upper_stuck_speed_works_and_leaves_the_stuck_mode(name):
     stuck = uncontrollable_speeds(load_bicycle(name))[1]

@@ -190,6 +190,13 @@ def test_what_no_method_can_is_refused(method, options, sentence):
         design(load_bicycle("Silver"), method, [3.0], drive=LAG, **options)
 
 
+def test_numbers_of_numpy_are_gains_and_true_is_none():
+    made = LeanCascade(np.int64(12), np.float32(1.5))
+    np.testing.assert_array_equal(made.gains(load_bicycle("Silver"), 4.0, None)[0], cascade_gains(12.0, 1.5))
+    with pytest.raises(InputError, match="kp of the cascade must be a number from 0 to 1e6, found True"):
+        LeanCascade(True, 1.0)
+
+
 @pytest.mark.parametrize("method", ["lqr", "cascade"])
 def test_where_no_steer_moves_the_falling_mode_none_is_designed(method):
     with pytest.raises(InputError, match="its falling mode"):

@@ -164,7 +164,14 @@ def test_measured_points_are_smoothed(tmp_path):
         (lambda: path_of_pieces("p", [Piece(1e6, 0.0, 0.0)]), "at most 10000 m"),
         (lambda: circle(0.0), "radius of a path"),
         (lambda: circle(float("nan")), "radius of a path"),
+        (lambda: circle("10"), "radius of a path"),
+        (lambda: circle(True), "radius of a path"),
+        (lambda: straight("10"), "the length of a path must be a number above 0, found '10'"),
         (lambda: lane_change(0.0, 10.0), "not zero"),
+        (lambda: lane_change("1", 10.0), "not zero"),
+        (lambda: lane_change(1.0, 10.0, after=None), "length after of a path"),
+        (lambda: slalom(cones=True), "2 to 200 cones"),
+        (lambda: slalom(cones=4.0), "2 to 200 cones"),
         (lambda: lane_change(5.0, 1.0), "make it longer"),
         (lambda: slalom(cones=1), "2 to 200 cones"),
         (lambda: figure_of_eight(1.0, entry=40.0), "shorter entry"),
@@ -178,6 +185,20 @@ def test_measured_points_are_smoothed(tmp_path):
 def test_what_is_no_path_is_refused(make, words):
     with pytest.raises(InputError, match=words):
         make()
+
+
+def test_numbers_of_numpy_are_numbers():
+    for kind in (np.int64, np.int32, np.float32, np.float64):
+        for made, plain in (
+            (circle(kind(-10), kind(2), kind(4)), circle(-10.0, 2.0, 4.0)),
+            (straight(kind(30)), straight(30.0)),
+            (lane_change(kind(1), kind(10), kind(10), kind(20)), lane_change(1.0, 10.0)),
+            (obstacle_avoidance(kind(1)), obstacle_avoidance(1.0)),
+            (slalom(kind(8), kind(1), np.int64(4)), slalom(8.0, 1.0, 4)),
+            (figure_of_eight(kind(12), kind(4)), figure_of_eight(12.0)),
+        ):
+            assert made.name == plain.name
+            np.testing.assert_array_equal(made.kappa, plain.kappa)
 
 
 @pytest.mark.parametrize(
