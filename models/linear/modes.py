@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 WEAVE, WEAVE_TWIN, CAPSIZE, CASTER = range(4)  # columns of Modes.all
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Modes:
     """Named eigenvalues [1/s] at the speeds ``v`` (n,) [m/s], in the order of the speeds given.
 
@@ -151,7 +151,7 @@ def named_modes(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
     InputError
         For a speed that is negative or not finite.
     """
-    v = np.atleast_1d(np.asarray(speeds, dtype=float)).ravel()
+    v = np.atleast_1d(np.array(speeds, dtype=float)).ravel()  # a copy: the caller's may change
     wrong = v[~(np.isfinite(v) & (v >= 0.0))]
     if len(wrong):
         raise InputError(f"a speed must be a finite number, zero or more, in m/s; found {wrong[0]:g}")

@@ -48,7 +48,7 @@ def _record(p, q, u, T, dt, friction, flags):
     return n
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """Motion of the nonlinear bicycle, as far as the model holds.
 

@@ -100,6 +100,23 @@ def test_modes_over_speed_by_name():
     np.testing.assert_array_equal(modes.v, SPEEDS)
 
 
+def test_large_objects_are_compared_without_a_complaint_of_numpy():
+    for thing, other in zip(results(), results(), strict=True):
+        same = thing
+        assert thing == same
+        assert (thing != same) is False
+        assert (thing == other) is not (thing != other)
+        assert thing in [thing, other]
+        assert other in [thing, other]
+
+
+def test_matrices_and_modes_may_be_kept_in_sets():
+    bicycle = models.load_bicycle("Benchmark")
+    for make in (models.canonical_matrices, lambda b: named_modes(b, SPEEDS)):
+        kept = {make(bicycle), make(bicycle)}
+        assert len(kept) == 2
+
+
 def test_large_objects_show_themselves_in_one_line():
     for thing in results():
         text = repr(thing)

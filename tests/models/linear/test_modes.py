@@ -341,6 +341,13 @@ def test_bad_speeds_are_refused():
             named_modes(bicycle, bad)
 
 
+def test_the_speeds_of_modes_are_their_own():
+    speeds = np.linspace(0.0, 10.0, 5)
+    modes = named_modes(catalogue.load_bicycle("Benchmark"), speeds)
+    speeds *= 3.6
+    assert modes.v == pytest.approx([0.0, 2.5, 5.0, 7.5, 10.0])
+
+
 def test_no_speeds_give_no_modes():
     modes = named_modes(catalogue.load_bicycle("Benchmark"), [])
     assert modes.weave.shape == (0, 2)
