@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.array_types import Array
+from models.bicycle_file import is_number, shortened
+from models.errors import InputError
 from models.nonlinear.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, turn_at_posture
 from models.parameters import Bicycle
 from models.tables import data_frame, describe_range, html_table
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
 
 FAMILY_SPEED_MAX = 40.0  # m/s, where a family is followed no further
+SHORTEST_STRIDE, LONGEST_STRIDE = 1e-3, 0.1  # rad; shorter takes minutes, longer leaps to another family
 FIRST_TURN_DISTANCE = 2e-3  # rad from straight running, where the first turn of a family is
 SCAN_STEP = 0.05  # rad, of the scan for families that meet no straight running
 MISALIGNMENT_STEP = 1e-6  # rad, step of differences
@@ -78,7 +81,17 @@ def hands_free_families(bicycle: Bicycle, stride: float = 0.02) -> tuple[TurnFam
     """Find all hands-free families of a bicycle, those that begin in straight running first.
 
     ``stride`` is the distance from turn to turn in the plane of lean and steer [rad].
+
+    Raises
+    ------
+    InputError
+        A stride that is no number from `SHORTEST_STRIDE` to `LONGEST_STRIDE`.
     """
+    if not (is_number(stride) and SHORTEST_STRIDE <= stride <= LONGEST_STRIDE):
+        raise InputError(
+            f"the stride from turn to turn must be a number from {SHORTEST_STRIDE:g} to {LONGEST_STRIDE:g} rad, found "
+            f"{shortened(stride)}: give for example 0.02"
+        )
     model = Model.of(bicycle)
     curves: list[tuple[str, str, Array]] = []
     for name, steer in (("straight", 0.0), ("reversed", pi)):

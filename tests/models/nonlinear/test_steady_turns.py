@@ -218,6 +218,12 @@ def families():
     return hands_free_families(BENCHMARK)
 
 
+@pytest.mark.parametrize("stride", [0, -1, np.nan, np.inf, 1e-12, 3.0, "0.02", None, True])
+def test_a_stride_that_finds_no_families_is_refused(stride):
+    with pytest.raises(InputError, match=r"stride from turn to turn must be a number from 0\.001 to 0\.1 rad, found"):
+        hands_free_families(BENCHMARK, stride)
+
+
 def test_the_three_families_of_the_benchmark_bicycle(families):
     """Basu-Mandal, Chatterjee and Papadopoulos (2007), abstract, in words.
 
