@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import DRIVE_PART, LOOP_STATES, Z_ROUNDING, SampledModel
+from hil.design.sampled_plant import DRIVE_PART, LANE_GAIN_STATES, LOOP_STATES, Z_ROUNDING, SampledModel
 from models.array_types import Array
+from models.errors import InputError
 from models.tables import html_table
 
 SLOWEST_CROSSING = 1e-3
@@ -72,10 +73,21 @@ def margins(model: SampledModel, K: ArrayLike) -> Margins:
     Parameters
     ----------
     model : SampledModel
-    K : (6,) array_like
-        Gains of a schedule at the speed of the model.
+    K : (6,) or (8,) array_like
+        Gains of a schedule at the speed of the model, eight where it keeps a lane.
+
+    Raises
+    ------
+    InputError
+        Gains of another number, or not finite.
     """
+    names = LANE_GAIN_STATES if "y_P" in model.states else LOOP_STATES
     K = np.asarray(K, dtype=float)
+    if K.shape != (len(names),) or not np.isfinite(K).all():
+        raise InputError(
+            f"this model's margins want {len(names)} finite gains, of {', '.join(names)}; found "
+            f"{K.tolist() if K.shape == (len(names),) else f'the shape {K.shape}'}: give those of one speed"
+        )
     if np.max(np.abs(model.closed_loop(K))) >= 1.0:
         return Margins((1.0, 1.0), 0.0, 0.0)
     if not np.any(K):

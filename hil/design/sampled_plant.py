@@ -21,7 +21,8 @@ from hil.controllers.timing import LoopTiming as LoopTiming
 from models.array_types import Array
 from models.coordinates import STATES as BICYCLE_STATES
 from models.coordinates import T_DELTA
-from models.linear.whipple import input_matrix, system_matrix
+from models.errors import InputError
+from models.linear.whipple import input_matrix, one_speed, system_matrix
 from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
 
@@ -87,7 +88,15 @@ def sampled_model(bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledMode
     -------
     SampledModel
         Its one input is the requested steer torque [N m], positive to the right.
+
+    Raises
+    ------
+    InputError
+        A speed that is no finite number, or what is no `LoopTiming`.
     """
+    v = one_speed(v)
+    if not isinstance(timing, LoopTiming):
+        raise InputError(f"a sampled model wants a LoopTiming, found {timing!r}: give for example LoopTiming(rate=200)")
     return sample(system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA], timing)
 
 

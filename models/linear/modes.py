@@ -25,7 +25,6 @@ from numpy.polynomial.polynomial import polyder, polyval2d
 from numpy.typing import ArrayLike, NDArray
 
 from models.array_types import Array, ComplexArray
-from models.errors import InputError
 from models.linear.characteristic_polynomial import (
     NAMING_SPEED,
     characteristic_coefficients,
@@ -36,7 +35,7 @@ from models.linear.characteristic_polynomial import (
     static_polynomial,
 )
 from models.linear.quartic import quartic_roots
-from models.linear.whipple import system_matrix
+from models.linear.whipple import finite_speeds, system_matrix
 from models.parameters import Bicycle
 from models.tables import data_frame, describe_range, html_table
 
@@ -139,7 +138,17 @@ class _Stretch:
 
 
 def eigenvalues(bicycle: Bicycle, v: ArrayLike) -> ComplexArray:
-    """Eigenvalues [1/s] of A(v), shape of ``v`` plus (4,), without names, in order of real part."""
+    """Eigenvalues [1/s] of A(v), shape of ``v`` plus (4,), without names, in order of real part.
+
+    Raises
+    ------
+    InputError
+        As of `models.linear.whipple.finite_speeds`.
+    """
+    return _eigenvalues(bicycle, finite_speeds(v))
+
+
+def _eigenvalues(bicycle: Bicycle, v: ArrayLike) -> ComplexArray:
     return np.sort_complex(np.linalg.eigvals(system_matrix(bicycle, v)).astype(complex))
 
 
@@ -149,12 +158,9 @@ def named_modes(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
     Raises
     ------
     InputError
-        For a speed that is negative or not finite.
+        For a speed that is negative, not finite or no number.
     """
-    v = np.atleast_1d(np.array(speeds, dtype=float)).ravel()  # a copy: the caller's may change
-    wrong = v[~(np.isfinite(v) & (v >= 0.0))]
-    if len(wrong):
-        raise InputError(f"a speed must be a finite number, zero or more, in m/s; found {wrong[0]:g}")
+    v = np.atleast_1d(finite_speeds(speeds, backwards=False)).ravel()
     stretches = _stretches(bicycle)
     named, roots = np.empty((len(v), 4), dtype=complex), quartic_roots(monic_coefficients(bicycle, v))
     which = np.searchsorted([-stretch.low for stretch in stretches], -v)  # the fastest that is not above the speed
@@ -208,7 +214,7 @@ def _double_roots(bicycle: Bicycle) -> list[tuple[float, float]]:
     """Speeds with two equal real eigenvalues, fastest first, and that eigenvalue."""
     found: list[tuple[float, float]] = []
     for guess in reversed(positive_roots(discriminant_polynomial(bicycle))):
-        roots = eigenvalues(bicycle, guess)
+        roots = _eigenvalues(bicycle, guess)
         closest = min(combinations(roots, 2), key=lambda pair: abs(pair[0] - pair[1]))
         speed, eigenvalue = _polish(bicycle, guess, float(np.mean(closest).real))
         if abs(speed - guess) < 1e-4 * guess:  # otherwise two complex pairs met, which renames nothing
@@ -252,7 +258,7 @@ def _stretches(bicycle: Bicycle) -> tuple[_Stretch, ...]:
 
 def _top(bicycle: Bicycle, low: float) -> _Stretch:
     """Fastest stretch, without upper end, named far up, where the modes differ by orders of magnitude."""
-    roots = eigenvalues(bicycle, NAMING_SPEED)
+    roots = _eigenvalues(bicycle, NAMING_SPEED)
     real, upper = _sort_out(roots, int(np.sum(roots.imag == 0.0)))
     if len(upper) == 2:  # no real mode to tell by: weave is the faster pair
         fast, slow = sorted(upper, key=abs, reverse=True)
@@ -267,9 +273,9 @@ def _top(bicycle: Bicycle, low: float) -> _Stretch:
 
 def _below(bicycle: Bicycle, above: _Stretch, speed: float, eigenvalue: float, low: float) -> _Stretch:
     """Stretch under the double root at ``speed``, down to ``low``; names handed down from ``above``."""
-    others = sorted(eigenvalues(bicycle, speed), key=lambda root: abs(root - eigenvalue))[2:]
+    others = sorted(_eigenvalues(bicycle, speed), key=lambda root: abs(root - eigenvalue))[2:]
     slower = sum(1 for root in others if root.imag == 0.0 and root.real < eigenvalue)
-    n_real = int(np.sum(eigenvalues(bicycle, (low + speed) / 2.0).imag == 0.0))
+    n_real = int(np.sum(_eigenvalues(bicycle, (low + speed) / 2.0).imag == 0.0))
     real, pairs = list(above.real), list(above.pairs)
     if n_real > len(real):
         splits = pairs.pop(_which_meets(above, eigenvalue))
@@ -298,7 +304,7 @@ def _walk(bicycle: Bicycle, start: float, upper: list[complex], low: float) -> t
     step = (start - low) / 32.0
     while speeds[-1] > low:
         v = max(speeds[-1] - step, low)
-        _, found = _sort_out(eigenvalues(bicycle, v), 0)
+        _, found = _sort_out(_eigenvalues(bicycle, v), 0)
         found = _in_order_of(np.array(values[-1]), found)
         moved = max(abs(new - old) for new, old in zip(found, values[-1], strict=True))
         if moved > 0.1 * abs(found[0] - found[1]) and step > 1e-9 * start:

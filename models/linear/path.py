@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from models.errors import InputError
 from models.linear.whipple import system_matrix, totals
 from models.parameters import Bicycle
 
@@ -27,8 +28,16 @@ GROUND_STATES = (*STATES, "psi", "y_P")
 
 
 def heading_rate(bicycle: Bicycle, v: ArrayLike, x: ArrayLike) -> Array:
-    """Heading rate psi' [rad/s], positive to the right, of states ``x`` (..., 4) at speed ``v`` [m/s]."""
+    """Heading rate psi' [rad/s], positive to the right, of states ``x`` (..., 4) at speed ``v`` [m/s].
+
+    Raises
+    ------
+    InputError
+        States of another length.
+    """
     x = np.asarray(x, dtype=float)
+    if x.shape[-1:] != (len(STATES),):
+        raise InputError(f"wanted states (..., 4): {', '.join(STATES)}; found the shape {x.shape}: give all four")
     return (np.asarray(v) * x[..., DELTA] + bicycle.c * x[..., DELTA_DOT]) * cos(bicycle.lam) / bicycle.w
 
 

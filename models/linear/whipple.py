@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from models.array_types import Array
+from models.bicycle_file import shortened
 from models.coordinates import ANGLE_STATES, DELTA, INPUTS, PHI, RATE_STATES, STATES
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -19,6 +20,9 @@ from models.tables import html_table
 
 if TYPE_CHECKING:
     import control
+
+
+LINEAR_SPEED_MAX = 1e4  # m/s; no bicycle's, and the matrices keep their digits
 
 
 class CanonicalMatrices(NamedTuple):
@@ -175,13 +179,56 @@ def state_space(bicycle: Bicycle, v: float) -> "control.StateSpace":
 
     States and outputs phi, delta, phi_dot, delta_dot; inputs T_phi, T_delta. Its name has the speed in mm/s, as
     python-control takes no points in names.
+
+    Raises
+    ------
+    InputError
+        As of `one_speed`, or when the mass matrix is singular.
     """
     import control
 
+    v = one_speed(v)
     A, B = system_matrix(bicycle, v), input_matrix(bicycle)
     name = f"{bicycle.name} at {1000.0 * v:.0f} mm/s".replace(".", "_")
     names: dict[str, Any] = {"states": list(STATES), "inputs": list(INPUTS), "outputs": list(STATES)}
     return control.ss(A, B, np.eye(4), np.zeros((4, 2)), name=name, **names)
+
+
+def finite_speeds(v: ArrayLike, backwards: bool = True) -> Array:
+    """Check speeds [m/s] of any shape and copy them into an array.
+
+    Raises
+    ------
+    InputError
+        What is no number, not finite, beyond `LINEAR_SPEED_MAX`, or negative where ``backwards`` is false.
+    """
+    kind = "a finite number" if backwards else "a finite number, zero or more,"
+    wanted = f"a speed must be {kind} in m/s, at most {LINEAR_SPEED_MAX:g}"
+    try:
+        speeds = np.array(v)
+    except ValueError:  # rows of unequal length
+        raise InputError(f"{wanted}; found {shortened(v)}: give one, or an array of them") from None
+    if speeds.dtype.kind not in "iuf":
+        raise InputError(f"{wanted}; found {shortened(v)}: give one, or an array of them")
+    speeds = speeds.astype(float, copy=False)
+    fits = (speeds >= (-LINEAR_SPEED_MAX if backwards else 0.0)) & (speeds <= LINEAR_SPEED_MAX)
+    if not fits.all():
+        raise InputError(f"{wanted}; found {speeds[~fits][0]:g} m/s: give the speed of a bicycle")
+    return speeds
+
+
+def one_speed(v: ArrayLike) -> float:
+    """Check a speed [m/s] as `finite_speeds` does, of which one is wanted.
+
+    Raises
+    ------
+    InputError
+        As of `finite_speeds`, or several speeds.
+    """
+    speeds = finite_speeds(v)
+    if speeds.ndim:
+        raise InputError(f"wanted one speed in m/s, found {shortened(v)}: give them one by one")
+    return float(speeds)
 
 
 def _inverse(bicycle: Bicycle, M: Array) -> Array:

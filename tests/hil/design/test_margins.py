@@ -7,6 +7,7 @@ from hil.design.margins import margins
 from hil.design.methods import LoopTiming, design
 from hil.design.sampled_plant import sampled_model
 from models.catalogue import load_bicycle
+from models.errors import InputError
 
 CASES = [
     ("Benchmark", "lqr", 1.0, {}),
@@ -114,3 +115,10 @@ def test_no_torque_and_no_stability():
     fallen = margins(sampled_model(load_bicycle("Benchmark"), 2.0, LoopTiming()), np.zeros(6))
     assert fallen.gain == (1.0, 1.0)
     assert fallen.phase == fallen.delay == 0.0
+
+
+@pytest.mark.parametrize("K", [0.0, np.zeros(4), np.zeros(7), np.zeros(8), np.zeros((1, 6)), np.full(6, np.nan)])
+def test_gains_of_another_number_have_no_margins(K):
+    model = sampled_model(load_bicycle("Benchmark"), 5.0, LoopTiming())
+    with pytest.raises(InputError, match=r"margins want 6 finite gains, of phi, .*, u_prev; found"):
+        margins(model, K)

@@ -109,3 +109,14 @@ def test_within_a_sample_the_old_command_acts_and_then_the_new(lag):
 def test_refuses(wrong, says):
     with pytest.raises(InputError, match=says):
         LoopTiming(**wrong)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200, None, "5", True, [4.0, 5.0]])
+def test_no_speed_makes_no_sampled_model(bad):
+    with pytest.raises(InputError, match=r"speed .*in m/s.*found"):
+        sampled_model(load_bicycle("Silver"), bad, LoopTiming())
+
+
+def test_a_rate_is_no_timing():
+    with pytest.raises(InputError, match="wants a LoopTiming, found 200"):
+        sampled_model(load_bicycle("Silver"), 4.0, 200)

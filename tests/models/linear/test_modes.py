@@ -336,9 +336,17 @@ def test_at_a_double_root_weave_is_its_eigenvalue():
 
 def test_bad_speeds_are_refused():
     bicycle = catalogue.load_bicycle("Benchmark")
-    for bad in (-1.0, np.nan, [1.0, np.inf]):
+    for bad in (-1.0, np.nan, [1.0, np.inf], 1e200, None, "5", ["5", 6.0], True, [[1.0], [2.0, 3.0]]):
         with pytest.raises(InputError, match="a speed must be a finite number, zero or more, in m/s"):
             named_modes(bicycle, bad)
+
+
+def test_bad_speeds_have_no_eigenvalues():
+    bicycle = catalogue.load_bicycle("Benchmark")
+    for bad in (np.nan, [1.0, np.inf], 1e200, -1e5, None, "5", True, [[1.0], [2.0, 3.0]]):
+        with pytest.raises(InputError, match=r"a speed must be a finite number in m/s, at most 10000; found"):
+            eigenvalues(bicycle, bad)
+    assert eigenvalues(bicycle, [[1, -2]]).shape == (1, 2, 4)
 
 
 def test_the_speeds_of_modes_are_their_own():

@@ -6,6 +6,7 @@ from scipy.linalg import expm
 
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, T_DELTA
+from models.errors import InputError
 from models.linear.path import (
     GROUND_STATES,
     PSI,
@@ -152,3 +153,11 @@ def test_wheels_across_the_lane():
     turned = np.radians([0.0, 30.0, -30.0, 90.0])  # half a wheelbase, and all of it
     np.testing.assert_allclose(front_wheel_place(b, 0.1, turned), 0.1 + b.w * np.array([0.0, 0.5, -0.5, 1.0]))
     np.testing.assert_allclose(farthest_wheel(b, [0.1, 0.1, -0.9], turned[:3]), [0.1, 0.1 + b.w / 2, 0.9 + b.w / 2])
+
+
+@pytest.mark.parametrize("x", [0.0, [0.0, 0.0], np.zeros((4, 5))])
+def test_the_heading_rate_wants_whole_states(x):
+    with pytest.raises(
+        InputError, match=r"wanted states \(\.\.\., 4\): phi, delta, phi_dot, delta_dot; found the shape"
+    ):
+        heading_rate(catalogue.load_bicycle("Silver"), 4.0, x)

@@ -11,7 +11,15 @@ import pytest
 from models import catalogue
 from models.coordinates import INPUTS, STATES
 from models.errors import InputError
-from models.linear.whipple import CanonicalMatrices, canonical_matrices, input_matrix, state_space, system_matrix
+from models.linear.whipple import (
+    CanonicalMatrices,
+    canonical_matrices,
+    finite_speeds,
+    input_matrix,
+    one_speed,
+    state_space,
+    system_matrix,
+)
 from models.parameters import Bicycle
 from tests.paths import REFERENCE
 
@@ -188,3 +196,19 @@ def test_a_control_system_is_made_at_any_speed(v):
     """python-control refuses names with a point in them, as in "4.5 m/s"."""
     bicycle = replace(catalogue.load_bicycle("Silver"), name="ours 2.1")
     assert np.array_equal(state_space(bicycle, v).A, system_matrix(bicycle, v))
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf, 1e200, 2e4, None, "5", True, 1j, [1.0, 2.0]])
+def test_no_speed_makes_no_control_system(bad):
+    with pytest.raises(InputError, match=r"speed .*in m/s.*found"):
+        state_space(catalogue.load_bicycle("Silver"), bad)
+
+
+def test_speeds_are_copied_whatever_numbers_they_are():
+    given = np.array([1.0, 2.0])
+    assert finite_speeds(given) is not given
+    for kind in (np.int64, np.float32, np.float64):
+        assert finite_speeds([[kind(3)]]).tolist() == [[3.0]]
+        assert isinstance(one_speed(kind(3)), float)
+    assert one_speed(-3) == -3.0
+    assert finite_speeds([]).shape == (0,)
