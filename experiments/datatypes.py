@@ -271,9 +271,7 @@ class Fit:
     def interval(self, level: float = 0.95) -> tuple[tuple[float, float], tuple[float, float]]:
         """Intervals (lo, hi) of re and of im that hold the truth with this probability, by Student's t."""
         if not 0.0 < level < 1.0:
-            raise InputError(
-                f"the level of an interval is a probability between 0 and 1, found {level:g}: 0.95 is usual"
-            )
+            raise InputError(f"the level of an interval lies between 0 and 1, found {level:g}: 0.95 is usual")
         tail = 0.5 + 0.5 * level
         k = float(ndtri(tail) if np.isinf(self.dof) else stdtrit(self.dof, tail))
         re, im = k * self.re_std, k * self.im_std

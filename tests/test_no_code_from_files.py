@@ -43,6 +43,7 @@ OF_OUR_OWN = {  # what may do it, to what it made itself, or a person named
     "tests/test_examples.py": {"run_path"},
     "tests/docs/test_gallery.py": {"run_path"},
     "tests/tools/lessons.py": {"compile", "exec"},  # of the pages of the lessons
+    "tests/test_docs_code.py": {"compile", "exec"},  # of the page on constraints
     "tests/tools/mutation/living.py": {"compile", "exec"},
     "tests/tools/mutation/whole.py": {"compile"},
     "tests/models/test_parameters.py": {"pickle"},

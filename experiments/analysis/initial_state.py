@@ -170,7 +170,15 @@ def nonlinear_initial_state(
 
 
 def leaves_more(response: Response, window: Window, start: InitialState, than: InitialState) -> bool:
-    """Tell whether a motion leaves clearly more of a measured signal than another one does."""
+    """Tell whether a motion leaves clearly more of a measured signal than another one does.
+
+    Parameters
+    ----------
+    response : Response
+    window : Window
+    start, than : InitialState
+        Of the motion asked about, and of the other one.
+    """
     pairs = zip(_measured(response, window), (start.lean_rate, start.steer), (than.lean_rate, than.steer), strict=False)
     return any(np.std(y - shown) > MOST_UNEXPLAINED * np.std(y - other) for y, shown, other in pairs)
 

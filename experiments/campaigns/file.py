@@ -16,7 +16,7 @@ from experiments.campaigns.protocols.condition import Condition, Settings
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from hil.controllers.law_file import LAW_SUFFIX, name_law
 from hil.controllers.registry import read_controller_file
-from hil.design.compensators.methods import COMPENSATORS
+from hil.design.compensators.registry import COMPENSATORS
 from hil.design.methods import METHODS
 from hil.design.steered.methods import STEER_METHODS
 from hil.rig.file import read_rig

@@ -60,7 +60,7 @@ def names_method(controller: str) -> bool:
     """Tell whether a controller is given as the name of a method that designs one of a torque drive."""
     if _names_file(controller):
         return False
-    from hil.design.compensators.methods import COMPENSATORS
+    from hil.design.compensators.registry import COMPENSATORS
     from hil.design.methods import METHODS
 
     return controller in METHODS or controller in COMPENSATORS
@@ -113,7 +113,8 @@ def _designed(controller: str, rig: Rig, told: Sequence[float]) -> "Controller |
     """Design by the method of that name, if there is one; as `gains_of`."""
     if _names_file(controller):
         return None
-    from hil.design.compensators.methods import COMPENSATORS, design_compensator
+    from hil.design.compensators.methods import design_compensator
+    from hil.design.compensators.registry import COMPENSATORS
     from hil.design.methods import METHODS, design
     from hil.design.steered.methods import STEER_METHODS
 

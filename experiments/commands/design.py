@@ -65,7 +65,7 @@ def design(
     from experiments.commands._rig_arguments import bicycle_and_timing
     from experiments.commands._steered import inner_loop_of, show_steered
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
-    from hil.design.compensators.methods import COMPENSATORS
+    from hil.design.compensators.registry import COMPENSATORS
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
     from hil.output_file import OutputFile, files_read

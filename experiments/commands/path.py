@@ -48,7 +48,7 @@ def _asked_rows(route: "Route", rig: "Rig") -> list[tuple[str, float, float, str
     """Name, largest size, limit and unit of what a route asks for."""
     import numpy as np
 
-    from models.linear.path import farthest_wheel
+    from models.linear.path import farthest_contact
 
     table = route.table()
     most = np.abs(table).max(axis=0)
@@ -57,7 +57,7 @@ def _asked_rows(route: "Route", rig: "Rig") -> list[tuple[str, float, float, str
     rows = [(name, float(size), float(getattr(limits, name).value), unit) for name, size, unit in asked]
     if rig.place is not None and rig.place.belt_width is not None:
         rows.append(
-            ("sideways", float(farthest_wheel(rig.bicycle, table[:, 2], table[:, 3]).max()), rig.place.edge, "m")
+            ("sideways", float(farthest_contact(rig.bicycle, table[:, 2], table[:, 3]).max()), rig.place.edge, "m")
         )
     return rows
 

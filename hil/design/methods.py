@@ -56,7 +56,7 @@ def method_of(methods: Mapping[str, Any], name: str, **options: Any) -> Any:
         No such method, no such option of it, or a value it refuses.
     """
     if not isinstance(name, str) or name not in methods:
-        from hil.design.compensators.methods import COMPENSATORS  # which imports this module
+        from hil.design.compensators.registry import COMPENSATORS  # which loads more than gains need
 
         others = [other for other in COMPENSATORS if other not in methods]
         also = f", or with states of its own {' or '.join(others)}" if others else ""

@@ -17,7 +17,7 @@ from hil.loop.reference import Reference
 from hil.rig.rig import Rig, RigPort
 from hil.rig.task import Task
 from models.errors import InputError
-from models.linear.path import farthest_wheel
+from models.linear.path import farthest_contact
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
 
@@ -139,7 +139,7 @@ def require_route_kept(rig: Rig, schedule: Controller | None, route: Route, line
             'small headings only: take the nonlinear one, model="nonlinear" or --model nonlinear'
         )
     if rig.place is not None and rig.place.belt_width is not None:
-        farthest = float(farthest_wheel(rig.bicycle, table[:, 2], table[:, 3]).max())
+        farthest = float(farthest_contact(rig.bicycle, table[:, 2], table[:, 3]).max())
         if farthest > rig.place.edge:
             raise InputError(
                 f"the path {route.name} leads a wheel {farthest:.2f} m from the middle, and the belt's edge less the "

@@ -29,7 +29,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import LEFT_BELT, Kick, Knock, Scenario, SteerDrive, Surroundings
 
-LEAST_NOISE = 0.05  # of the emulated instruments', under which their last digit rests on an upright bicycle
+LEAST_SENSOR_NOISE = 0.05  # of the emulated instruments', under which their last digit rests on an upright bicycle
 LONGEST_SHORT_RUN = 3600.0  # s, after which a run of less than half of it is given up
 
 
@@ -79,7 +79,7 @@ def simulate(
         Friction and backlash of the steer drive, limits of its rate and acceleration; its lag, greatest torque and
         inner loop are the rig's.
     noise : float
-        Noise of the instruments, times that of the emulated ones; `LEAST_NOISE` or more.
+        Noise of the instruments, times that of the emulated ones; `LEAST_SENSOR_NOISE` or more.
     excitation : Excitation
         Torque played on top of the controller's.
     reference : Reference
@@ -239,10 +239,10 @@ class _Ride:
         task: Task,
         allow_mismatch: bool,
     ) -> None:
-        if emulation.noise < LEAST_NOISE:
+        if emulation.noise < LEAST_SENSOR_NOISE:
             raise InputError(
                 f"noise of {emulation.noise:g} times that of the emulated instruments leaves their readings at rest on "
-                f"an upright bicycle, as those of a broken sensor do: give {LEAST_NOISE:g} or more"
+                f"an upright bicycle, as those of a broken sensor do: give {LEAST_SENSOR_NOISE:g} or more"
             )
         task = replace(task, asked_speeds=asked_under_control(rig, scenario))
         require_fitting(rig, schedule, allow_mismatch)

@@ -46,7 +46,7 @@ def front_wheel_place(bicycle: Bicycle, y_P: ArrayLike, psi: ArrayLike) -> Array
     return np.asarray(y_P, dtype=float) + bicycle.w * np.sin(psi)
 
 
-def farthest_wheel(bicycle: Bicycle, y_P: ArrayLike, psi: ArrayLike) -> Array:
+def farthest_contact(bicycle: Bicycle, y_P: ArrayLike, psi: ArrayLike) -> Array:
     """Distance from the middle of the lane [m] of the wheel that is further from it, at each place and heading."""
     return np.maximum(np.abs(y_P), np.abs(front_wheel_place(bicycle, y_P, psi)))
 

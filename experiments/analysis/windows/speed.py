@@ -12,7 +12,7 @@ from models.array_types import Array
 
 SMOOTHED = 0.3  # s, over which a parabola is fitted about each sample (Savitzky and Golay 1964)
 PARABOLA_SHARE = 2.25  # coefficients that such a fit takes for each of its lengths
-ROUNDING = 1e-9  # of a speed: what interpolation makes of numbers on a line
+SPEED_ROUNDING = 1e-9  # of a speed: what interpolation makes of numbers on a line
 NO_CHANCE = 1e-6  # probability of what a line leaves of a speed that is one, below which it is none
 
 
@@ -40,7 +40,7 @@ def _smoothed(response: Response, window: Window) -> Array | None:
 
 def _leaves_more_than_noise(measured: Array, line: Array, smooth: Array, dt: float) -> bool:
     """Is a speed (n,) no line? A sensor that tells one in some rows only shows no noise from row to row: never so."""
-    if np.median(np.abs(np.diff(measured, 3))) <= ROUNDING * np.abs(measured).max():
+    if np.median(np.abs(np.diff(measured, 3))) <= SPEED_ROUNDING * np.abs(measured).max():
         return False
     n, taken = len(measured), PARABOLA_SHARE * len(measured) * dt / SMOOTHED
     left, less = float(np.sum((measured - line) ** 2)), float(np.sum((measured - smooth) ** 2))

@@ -12,7 +12,8 @@ from experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
 from hil.controllers.controller import Controller
 from hil.controllers.registry import read_controller
 from hil.controllers.timing import LoopTiming
-from hil.design.compensators.methods import COMPENSATORS, design_compensator
+from hil.design.compensators.methods import design_compensator
+from hil.design.compensators.registry import COMPENSATORS
 from hil.design.methods import design
 from hil.design.poles import natural
 from hil.design.schedule import require_same_kind

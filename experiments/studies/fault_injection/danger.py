@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from experiments.studies.fault_injection.simulate import Played
 from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD
-from models.linear.path import farthest_wheel
+from models.linear.path import farthest_contact
 
 NO_TORQUE = 0.07  # N m: a hundredth of the limit; static friction of a head set is more
 LEANING_TIME = 0.5  # s, of torque on a bicycle that leans too far
@@ -58,7 +58,7 @@ def measure_danger(played: Played, lean_limit: float) -> Danger:
 def farthest_under_torque(played: Played) -> float:
     """Find how far a wheel truly was from the middle of the belt while there was torque [m]; 0 without any."""
     diary = played.diary[np.abs(played.diary["T"]) > NO_TORQUE]
-    return float(farthest_wheel(played.rig.bicycle, diary["y_P"], diary["psi"]).max(initial=0.0))
+    return float(farthest_contact(played.rig.bicycle, diary["y_P"], diary["psi"]).max(initial=0.0))
 
 
 def last_torque(played: Played) -> float:

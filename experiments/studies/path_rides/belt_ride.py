@@ -20,7 +20,7 @@ from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
 from models.array_types import Array
 from models.catalogue import load_bicycle
-from models.linear.path import farthest_wheel
+from models.linear.path import farthest_contact
 from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Scenario, Surroundings
@@ -188,7 +188,7 @@ def _summary(rig: Rig, scenario: Scenario, true: Array, released: float, ended: 
         ended=ended,
         ridden=float(t[-1]) if len(t) else 0.0,
         kicks=int((begun < t[-1]).sum()) if len(t) else 0,
-        farthest=float(farthest_wheel(rig.bicycle, rear, psi).max(initial=0.0)),
+        farthest=float(farthest_contact(rig.bicycle, rear, psi).max(initial=0.0)),
         rms=float(np.sqrt(np.mean(rear[settled] ** 2))) if settled.any() else np.inf,
         torque=asked,
         lean=float(np.abs(phi).max(initial=0.0)),

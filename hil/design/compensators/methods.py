@@ -1,7 +1,7 @@
 """Design of controllers with states of their own, at the loop's own rate and with its own delay, into an LTIController.
 
-Each method is one file and a line in ``COMPENSATORS`` (for a drive that obeys a steer rate or angle in
-``STEER_COMPENSATORS``): a frozen dataclass whose fields are its options.
+Each method is one file and a line in `hil.design.compensators.registry`: a frozen dataclass whose fields are its
+options.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,7 @@ import numpy as np
 
 from hil.controllers.controller import LinearLaw
 from hil.controllers.lti import TORQUE_INPUTS, LTIController
-from hil.design.compensators.lqg import LQG
-from hil.design.compensators.steered_lqg import SteerAngleLQG, SteerRateLQG
+from hil.design.compensators.registry import COMPENSATORS, STEER_COMPENSATORS
 from hil.design.compensators.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
 from hil.design.methods import DESIGN_SPEEDS, METHODS, checked_speeds, method_of, plain_options
 from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
@@ -23,12 +22,6 @@ from hil.design.steered.sampled_steer import SteerModel, sampled_steer
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
-
-COMPENSATORS: dict[str, Any] = {"lqg": LQG, "yaw_rate": YawRate}
-STEER_COMPENSATORS: dict[str, dict[str, Any]] = {
-    "rate": {"lqg": SteerRateLQG, "yaw_rate": YawRate},
-    "angle": {"lqg": SteerAngleLQG, "yaw_rate": YawRate},
-}
 
 
 def design_compensator(

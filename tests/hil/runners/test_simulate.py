@@ -12,7 +12,7 @@ from hil.design.sampled_plant import LoopTiming
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.runners.emulation import Emulation
 from hil.runners.replay import replay
-from hil.runners.simulated_run import LEAST_NOISE, run_lockstep, simulate
+from hil.runners.simulated_run import LEAST_SENSOR_NOISE, run_lockstep, simulate
 from models.errors import InputError
 from models.plant.plant import Kick, Scenario
 from tests.hil.logs.written_logs import assert_same_bits
@@ -130,5 +130,5 @@ def test_what_cannot_be_ridden_is_refused(given, sentence):
 
 def test_the_least_noise_rides_and_less_would_not():
     rig = rig_of()
-    ridden = simulate(rig.bicycle, gains(rig), rig=rig, duration=20.0, noise=LEAST_NOISE)
+    ridden = simulate(rig.bicycle, gains(rig), rig=rig, duration=20.0, noise=LEAST_SENSOR_NOISE)
     assert ridden.stop.reason == "success"

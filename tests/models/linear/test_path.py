@@ -12,7 +12,7 @@ from models.linear.path import (
     PSI,
     Y_P,
     extended_matrix,
-    farthest_wheel,
+    farthest_contact,
     front_wheel_place,
     heading_rate,
     lateral_forces,
@@ -152,7 +152,7 @@ def test_wheels_across_the_lane():
     b = catalogue.load_bicycle("Silver")
     turned = np.radians([0.0, 30.0, -30.0, 90.0])  # half a wheelbase, and all of it
     np.testing.assert_allclose(front_wheel_place(b, 0.1, turned), 0.1 + b.w * np.array([0.0, 0.5, -0.5, 1.0]))
-    np.testing.assert_allclose(farthest_wheel(b, [0.1, 0.1, -0.9], turned[:3]), [0.1, 0.1 + b.w / 2, 0.9 + b.w / 2])
+    np.testing.assert_allclose(farthest_contact(b, [0.1, 0.1, -0.9], turned[:3]), [0.1, 0.1 + b.w / 2, 0.9 + b.w / 2])
 
 
 @pytest.mark.parametrize("x", [0.0, [0.0, 0.0], np.zeros((4, 5))])

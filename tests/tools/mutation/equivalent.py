@@ -8,7 +8,6 @@ _ONE_RECORD = "the first of one record or of two is the same record"
 _YES = "it is yes or no, and 2 is a yes"
 _FIRST = "nothing is on yet"
 _GRID = "at a speed of the grid both intervals that meet there give its gains"
-_ROW = "rows begin at multiples of seven, and at the first only the first counts"
 _BACK = "a clock that goes back is a step, with or without a turn of its 32 bits, which is 71 minutes away"
 _SPARE = "room for one more, which is not used"
 _STDIN = "number 0 is the standard input, and no port"
@@ -53,9 +52,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "number: 1 -> 2 in p.plane = 1 if": _YES,
     },
     "hil/controllers/gains.py": {
-        "comparison: settings[j] < e.v -> settings[j] <= e.v": _GRID,
-        "number: 0 -> 1 in i = j - _COLUMNS if j > 0 else 0": _ROW,
-        "comparison: e.v < settings[j] -> e.v <= settings[j]": _GRID,
+        "comparison: settings[j] < v -> settings[j] <= v": _GRID,
+        "comparison: v < settings[j] -> v <= settings[j]": _GRID,
     },
     "hil/loop/tick.py": {
         "number: 1 -> 2 in wire.n_tx[port] = say(": _YES,

@@ -1,0 +1,13 @@
+"""Controllers with states that are designed here, by the names that a person types; a new one is a line here."""
+
+from typing import Any
+
+from hil.design.compensators.lqg import LQG
+from hil.design.compensators.steered_lqg import SteerAngleLQG, SteerRateLQG
+from hil.design.compensators.yaw_rate import YawRate
+
+COMPENSATORS: dict[str, Any] = {"lqg": LQG, "yaw_rate": YawRate}
+STEER_COMPENSATORS: dict[str, dict[str, Any]] = {
+    "rate": {"lqg": SteerRateLQG, "yaw_rate": YawRate},
+    "angle": {"lqg": SteerAngleLQG, "yaw_rate": YawRate},
+}
