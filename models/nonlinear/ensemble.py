@@ -7,11 +7,13 @@ shorter loops as not worth the check that the arrays do not overlap.
 """
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.array_types import Array
+from models.bicycle_file import is_number, shortened
 from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R, REAR_TORQUE, U_DELTA, U_PHI
 from models.errors import InputError
 from models.nonlinear.contact_forces import OUTSIDE, inside
@@ -145,8 +147,20 @@ class Ensemble:
 
         ``torque`` [N m], held meanwhile, is anything that broadcasts to (N, 3): roll, rear wheel, steer. Other
         threads run meanwhile.
+
+        Raises
+        ------
+        InputError
+            A step that is no time, a number of steps that is none, or torques of another shape or not finite. Nobody
+            has moved then.
         """
-        T = np.array(np.broadcast_to(np.asarray(torque, dtype=float), (self.n, 3)))
+        if not (is_number(dt) and dt > 0.0):
+            raise InputError(f"wanted a step above zero, found {shortened(dt)} s; give seconds, for example 0.001")
+        if not isinstance(steps, Integral) or isinstance(steps, bool) or steps < 0:
+            raise InputError(
+                f"wanted a whole number of steps, zero or more, found {shortened(steps)}; give duration/dt"
+            )
+        T = _torques(torque, self.n)
         T[:, REAR_TORQUE] /= -self._packed[:, _ROLL_R]
         ride(self._p, self._x, _in_lanes(T), dt, steps)
 
@@ -164,6 +178,21 @@ class Ensemble:
     def status(self) -> NDArray[np.int64]:
         """Status (N,): 0, or `OUTSIDE` for a bicycle that has left the domain and is held at its last good state."""
         return np.where(_rows(self._x, _STATES, self.n)[:, _RIDING] > 0.5, 0, OUTSIDE)
+
+
+def _torques(torque: ArrayLike, n: int) -> Array:
+    """Torques (n, 3) of what was given."""
+    try:
+        given = np.asarray(torque, dtype=float)
+        T = np.array(np.broadcast_to(given, (n, 3)))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"wanted torques in N m that broadcast to ({n}, 3), found {shortened(torque)}; give roll, rear wheel and "
+            "steer, for all or a row a bicycle"
+        ) from None
+    if not np.isfinite(T).all():
+        raise InputError(f"wanted finite torques in N m, found {T[~np.isfinite(T)][0]}; give 0 for none")
+    return T
 
 
 def _in_lanes(rows: Array) -> Array:

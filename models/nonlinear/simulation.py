@@ -4,13 +4,14 @@ Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models
 """
 
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.array_types import Array
+from models.bicycle_file import is_number, shortened
 from models.coordinates import (
     Q_DELTA,
     Q_NAMES,
@@ -31,6 +32,9 @@ from models.tables import data_frame, describe_range, html_table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
+
+
+STEP_ROUNDING = 1e-6  # of a duration: so far it may be off a whole number of steps, as 1/3 s in steps of 0.33333 ms
 
 
 @compiled
@@ -149,22 +153,30 @@ def simulate_nonlinear(
     q, u : (8,) arrays
         Of `initial_state`; they stay as they are.
     duration, dt : float
-        Length of the ride and of one step, s.
+        Length of the ride, a whole number of steps, and of one step, s.
     torque : (3,) or (steps, 3) array, N m
         Held constant, or over each step.
     friction : float
-        Coefficient of the ground, for the status.
+        Coefficient of the ground, zero or more, for the status; infinite where nothing slips.
 
     Raises
     ------
     InputError
-        For times that are no times, torques of another shape, or a start outside the domain.
+        For times that are no times, states or torques of another shape, a coefficient that is none, or a start
+        outside the domain.
     """
-    if not (0.0 < dt < inf and 0.0 <= duration < inf):
+    steps = _whole_steps(duration, dt)
+    if not ((is_number(friction) and friction >= 0.0) or friction == inf):
         raise InputError(
-            f"wanted a duration and a step above zero, found {duration} s in steps of {dt} s; give seconds"
+            f"wanted a coefficient of friction of zero or more, found {shortened(friction)}; give for example 0.8, or "
+            "inf where nothing slips"
         )
-    steps = max(1, round(duration / dt))
+    q, u = np.asarray(q, dtype=float), np.asarray(u, dtype=float)
+    if q.shape != (8,) or u.shape != (8,):
+        raise InputError(
+            f"wanted coordinates and speeds of (8,) each, found {q.shape} and {u.shape}; start from a state of "
+            "`initial_state`"
+        )
     T = np.asarray(torque, dtype=float)
     if T.shape not in ((3,), (steps, 3)) or not np.isfinite(T).all():
         raise InputError(f"wanted finite torques (3,) or ({steps}, 3) in N m, found shape {T.shape}; one row a step")
@@ -178,3 +190,19 @@ def simulate_nonlinear(
         raise InputError(f"the ride cannot start: {describe_status(OUTSIDE)}; start from a state of `initial_state`")
     ended = describe_status(OUTSIDE) if n <= steps else ""
     return Trajectory(dt * np.arange(n), rows_q[:n], rows_u[:n], flags[:n], ended)
+
+
+def _whole_steps(duration: float, dt: float) -> int:
+    """Number of steps of a ride, which must be whole."""
+    if not (is_number(dt) and dt > 0.0 and is_number(duration) and duration > 0.0):
+        raise InputError(
+            f"wanted a duration and a step above zero, found {shortened(duration)} s in steps of {shortened(dt)} s; "
+            "give seconds"
+        )
+    steps = max(1, round(duration / dt))
+    if abs(steps * dt - duration) > STEP_ROUNDING * duration:
+        raise InputError(
+            f"wanted a duration of whole steps, found {duration:g} s in steps of {dt:g} s; give "
+            f"{steps * dt:.9g} s, or steps of {duration / ceil(duration / dt):.9g} s"
+        )
+    return steps

@@ -58,13 +58,49 @@ def test_one_that_falls_is_held_and_disturbs_nobody():
     np.testing.assert_allclose(together.q[4], q, rtol=0, atol=1e-11)
 
 
-def test_a_torque_that_is_no_number_stops_only_its_bicycle():
+def test_a_torque_beyond_all_numbers_stops_only_its_bicycle():
     together = Ensemble.starting([catalogue.load_bicycle("Benchmark")] * 2, v=5.0)
     before = together.q
-    together.advance(0.001, 5, [[0.0, 0.0, np.nan], [0.0, 0.0, 0.1]])
+    together.advance(0.001, 5, [[0.0, 0.0, 1e300], [0.0, 0.0, 0.1]])
     np.testing.assert_array_equal(together.status, [OUTSIDE, 0])
     np.testing.assert_array_equal(together.q[0], before[0])
     assert np.isfinite(together.q).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((np.nan, 1), "a step above zero, found nan s"),
+        ((0.0, 1), "a step above zero, found 0.0 s"),
+        ((-0.001, 1), "a step above zero, found -0.001 s"),
+        (("0.001", 1), "a step above zero, found '0.001' s"),
+        ((0.001, -3), "a whole number of steps, zero or more, found -3"),
+        ((0.001, 2.5), "a whole number of steps, zero or more, found 2.5"),
+        ((0.001, True), "a whole number of steps, zero or more, found True"),
+        ((0.001, 1, np.nan), "finite torques in N m, found nan"),
+        ((0.001, 1, [[0.0, 0.0, np.inf], [0.0, 0.0, 0.1]]), "finite torques in N m, found inf"),
+        ((0.001, 1, [1.0, 2.0]), r"torques in N m that broadcast to \(2, 3\), found \[1.0, 2.0\]"),
+        ((0.001, 1, "none"), r"torques in N m that broadcast to \(2, 3\), found 'none'"),
+    ],
+)
+def test_what_is_no_ride_is_refused_and_moves_nobody(given, words):
+    """A step of nan marked every bicycle as fallen for good, and negative steps were none, in silence."""
+    together = Ensemble.starting([catalogue.load_bicycle("Benchmark")] * 2, v=5.0)
+    before = together.q
+    with pytest.raises(InputError, match=words):
+        together.advance(*given)
+    np.testing.assert_array_equal(together.q, before)
+    assert not together.status.any()
+
+
+def test_numbers_of_numpy_are_steps_and_none_is_none():
+    together, other = (Ensemble.starting([catalogue.load_bicycle("Benchmark")], v=5.0, roll=0.1) for _ in range(2))
+    before = together.q
+    together.advance(np.float64(0.001), np.int32(0))
+    np.testing.assert_array_equal(together.q, before)
+    together.advance(np.float64(0.001), np.int32(7))
+    other.advance(0.001, 7)
+    np.testing.assert_array_equal(together.q, other.q)
 
 
 def test_states_must_be_one_a_bicycle():

@@ -1,6 +1,7 @@
 """The nonlinear bicycle against two published derivations, a second route on four bodies, and the linear bicycle."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -266,10 +267,44 @@ def test_a_start_off_the_ground_is_refused(benchmark_bicycle):
         simulate_nonlinear(benchmark_bicycle, q, u, 1.0)
 
 
-@pytest.mark.parametrize(("duration", "dt"), [(-1.0, 0.001), (1.0, 0.0), (np.inf, 0.001), (1.0, np.nan)])
+@pytest.mark.parametrize(
+    ("duration", "dt"), [(-1.0, 0.001), (0.0, 0.001), (1.0, 0.0), (np.inf, 0.001), (1.0, np.nan), ("1", 0.001)]
+)
 def test_times_that_are_no_times_are_refused(benchmark_bicycle, duration, dt):
     with pytest.raises(InputError, match="seconds"):
         simulate_nonlinear(benchmark_bicycle, *initial_state(benchmark_bicycle), duration, dt)
+
+
+@pytest.mark.parametrize(("duration", "dt"), [(1.0, 0.3), (1.0, 0.4), (1e-4, 0.001), (2.0, 0.00033)])
+def test_a_ride_that_ends_within_a_step_is_refused_and_told_what_would_do(benchmark_bicycle, duration, dt):
+    """It ended up to half a step before its time or after it."""
+    start = initial_state(benchmark_bicycle)
+    with pytest.raises(InputError, match=f"wanted a duration of whole steps, found {duration:g} s") as refused:
+        simulate_nonlinear(benchmark_bicycle, *start, duration, dt)
+    told = re.search(r"give (\S+) s, or steps of (\S+) s", str(refused.value))
+    assert told
+    for ended, given in ((float(told[1]), (float(told[1]), dt)), (duration, (duration, float(told[2])))):
+        assert simulate_nonlinear(benchmark_bicycle, *start, *given).t[-1] == pytest.approx(ended, rel=1e-6)
+
+
+@pytest.mark.parametrize("duration", [1.0 / 3.0, 0.1 + 0.2, np.float32(0.1)])
+def test_rounding_of_a_duration_is_no_part_of_a_step(benchmark_bicycle, duration):
+    ride = simulate_nonlinear(benchmark_bicycle, *initial_state(benchmark_bicycle), duration, duration / 100.0)
+    assert len(ride.t) == 101
+
+
+@pytest.mark.parametrize("friction", [np.nan, -1.0, "0.8", None])
+def test_a_coefficient_of_friction_that_is_none_is_refused(benchmark_bicycle, friction):
+    with pytest.raises(InputError, match="wanted a coefficient of friction of zero or more, found"):
+        simulate_nonlinear(benchmark_bicycle, *initial_state(benchmark_bicycle), 0.1, friction=friction)
+
+
+@pytest.mark.parametrize("short", [0, 1])
+def test_states_of_another_shape_are_refused(benchmark_bicycle, short):
+    state = list(initial_state(benchmark_bicycle, v=5.0))
+    state[short] = state[short][:4]
+    with pytest.raises(InputError, match=r"wanted coordinates and speeds of \(8,\) each, found .*\(4,\)"):
+        simulate_nonlinear(benchmark_bicycle, *state, 0.1)
 
 
 @pytest.mark.parametrize("torque", [0.0, np.zeros((7, 3)), [np.nan, 0.0, 0.0]])
