@@ -5,8 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.window_notes import attach_notes
+from experiments.analysis.windows_of_bicycle import ROWS_LOOKED_AT, tell_apart
 from experiments.datatypes import Response
 from experiments.frequency.recorded import add_recorded
 from experiments.frequency.response import FrequencyResponse, add_response
@@ -28,6 +31,7 @@ class _Gathered:
     """Recordings read so far, in the order of the sources."""
 
     responses: list[Response] = field(default_factory=list)
+    controllers: list[str] = field(default_factory=list)  # of each response, the same text for the same controller
     paths: list[Path | None] = field(default_factory=list)  # of each response, None where it was in memory
     runs: list[Run | Path] = field(default_factory=list)
     frequency: list[FrequencyResponse] = field(default_factory=list)
@@ -36,6 +40,7 @@ class _Gathered:
     foreign: int = 0  # files of others read
     made: int = 0  # responses that a program made
     read: set[Path] = field(default_factory=set)  # files, however they were named
+    shown: dict[tuple[int, bytes], Path] = field(default_factory=dict)  # where a lean rate was read that looks so
 
     def require_new(self, path: Path) -> None:
         """Refuse a recording that was read before: its windows would count twice. Raises InputError."""
@@ -44,19 +49,32 @@ class _Gathered:
             raise InputError(f"{path} is named twice, and its windows would count twice: name it once")
         self.read.add(file)
 
-    def add(self, response: Response, path: Path | None) -> None:
-        """Take a recording."""
+    def add(self, response: Response, path: Path | None, controller: str) -> None:
+        """Take a recording; refuse one that is there already, by another name. Raises InputError."""
+        if path is not None:
+            self._require_unlike(response, path)
         self.responses.append(response)
         self.paths.append(path)
+        self.controllers.append(controller)
+
+    def _require_unlike(self, response: Response, path: Path) -> None:
+        every = max(1, len(response.t) // ROWS_LOOKED_AT)
+        shown = (len(response.t), np.round(response.phi_dot[::every], 6).tobytes())
+        if other := self.shown.get(shown):
+            raise InputError(
+                f"{path} holds the same recording as {other}, and its windows would count twice: leave one out"
+            )
+        self.shown[shown] = path
 
     def add_recorded(self, response: Response, path: Path | None) -> None:
         """Take a recording, with its frequency response if a known torque was added to the controller's."""
-        self.add(response, path)
+        self.add(response, path, response.theory.name if response.theory else "")
         add_recorded(response, self.frequency, self.no_frequency)
 
     def add_run(self, run: Run, path: Path | None, told: Progress) -> None:
         """Take a run of ours, with its frequency response if it played a torque."""
-        self.add(response_of_run(run, lambda done, total: told(done, total, f"reading {run.folder.name}")), path)
+        response = response_of_run(run, lambda done, total: told(done, total, f"reading {run.folder.name}"))
+        self.add(response, path, str(run.header.content.get("schedule", "")))
         self.runs.append(path or run)
         add_response(run, self.frequency, self.no_frequency)
 
@@ -124,6 +142,7 @@ def analyze(
     _refuse_idle(gathered, notes, window, estimator)
     table = gathered.tables[0] if gathered.tables else None
     measured = published.read_published(table) if table else None
+    gathered.responses = tell_apart(gathered.responses, gathered.controllers)
     responses = _with_notes(gathered, Path(notes) if notes is not None else None)
     done = 0
 

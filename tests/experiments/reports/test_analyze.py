@@ -2,7 +2,9 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -132,3 +134,43 @@ def test_plain_text_aligns_its_columns():
         "said below",
         "end",
     ]
+
+
+@pytest.fixture(scope="module")
+def ridden(tmp_path_factory):
+    """Make a run of some gains, at a speed."""
+    folder = tmp_path_factory.mktemp("rides")
+
+    def ride(name, speed=5.0, bicycle=None, **options):
+        rig = rig_of() if bicycle is None else replace(rig_of(), bicycle=bicycle)
+        run_lockstep(folder / name, rig, gains(rig, "poles", **options), scenario(v=speed), 5.0, "ride")
+        return folder / name
+
+    return ride
+
+
+def test_runs_of_other_gains_are_another_condition(ridden):
+    """They were pooled to an eigenvalue that no run had, with a wide interval, and one condition for the verdict."""
+    found = analyze([ridden("gentle", zeta=0.2), ridden("again", zeta=0.2, speed=5.05), ridden("firm", zeta=0.4)])
+    assert [pool.label for pool in found.summary.pooled] == ["ride", "ride (2)"]
+    assert [pool.n for pool in found.summary.pooled] == [2, 1]
+
+
+def test_bicycles_of_one_name_and_other_parameters_are_two(ridden):
+    whole = rig_of().bicycle
+    found = analyze([ridden("loaded", zeta=0.2), ridden("light", bicycle=replace(whole, mB=0.8 * whole.mB), zeta=0.2)])
+    assert {verdict.bicycle for verdict in found.verdicts} == {whole.name, f"{whole.name} (2)"}
+
+
+def test_logs_of_one_label_at_other_speeds_are_other_conditions(folder):
+    response = replace(read_recording(folder), label="theirs")
+    faster = replace(response, source="faster", v=response.v + 1.0)
+    assert [r.label for r in analyze([response, faster]).responses] == ["theirs", "theirs (2)"]
+
+
+def test_a_copy_of_a_recording_is_refused(folder, tmp_path):
+    copytree(folder, tmp_path / "backup")
+    with pytest.raises(
+        InputError, match=r"backup holds the same recording as .*kicked, and its windows would count twice"
+    ):
+        analyze([folder, tmp_path / "backup"])
