@@ -26,12 +26,13 @@ from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
 from models.file_format import load_toml, require_format
-from models.parameters import Bicycle
+from models.parameters import PARAMETERS, Bicycle
 from models.plant.environment import Surroundings
 from models.plant.steer_drive import SteerDrive
 from models.text_file import read_text_file
 
 EMULATED_RIG = "emulated"
+OF_BICYCLE = "the bicycle "  # before its name, among the digests of files
 
 
 class _Strict(BaseModel):
@@ -205,12 +206,16 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
     conditions: list[Condition] = []
     for i, given in enumerate(settings):
         conditions += PROTOCOLS[given.kind].plan(given, _chosen(bench, given, i))
-    used = [rig_file] if rig_file else []
-    used += [folder / c.path for c in file.controller if c.path]
+    used = [file.rig] if rig_file else []  # as the file calls them, from wherever it is read
+    used += [c.path for c in file.controller if c.path]
     return Campaign(
         name=file.name,
         conditions=tuple(conditions),
-        digest={called: _digest(table), **{str(p): _digest_of(p) for p in used}},
+        digest={
+            called: _digest(table),
+            **{str(p): _digest_of(folder / p) for p in used},
+            **_bicycle_digests(conditions),
+        },
         machine=machine,
         lockstep=file.time == "lockstep",
         most=file.share_of_limits,
@@ -250,6 +255,15 @@ def _digest(table: Mapping[str, Any]) -> str:
 def _digest_of(path: Path) -> str:
     """Digest a file that a campaign names; of a law in Python every letter counts."""
     return name_law(path).sha256[:16] if path.suffix == LAW_SUFFIX else _digest(_toml(path))
+
+
+def _bicycle_digests(conditions: Sequence[Condition]) -> dict[str, str]:
+    """Digests of the parameters of the bicycles, in whatever file they stand."""
+    bicycles = {one.rig.bicycle.name: one.rig.bicycle for one in conditions}
+    return {
+        f"{OF_BICYCLE}{name}": _digest({parameter: getattr(bicycle, parameter) for parameter in PARAMETERS})
+        for name, bicycle in bicycles.items()
+    }
 
 
 def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int, ...], int]) -> Settings:

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from experiments.campaigns.file import Campaign
+from experiments.campaigns.file import OF_BICYCLE, Campaign
 from hil.logs.folders import folder_stem, new_folder, numbered
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
@@ -118,7 +118,8 @@ def require_same_campaign(folder: Path, campaign: Campaign) -> None:
     InputError
     """
     begun = read_campaign_record(folder)
-    changed = [name for name in {**begun["digest"], **campaign.digest} if _differs(name, begun, campaign)]
+    known = _as_called(begun["digest"], campaign.digest)
+    changed = [name for name in {**known, **campaign.digest} if known.get(name) != campaign.digest.get(name)]
     otherwise = "put it back to go on, or give another --out to begin anew"
     if changed:
         raise InputError(f"{' and '.join(changed)} changed since the campaign in {folder} was begun: {otherwise}")
@@ -141,8 +142,16 @@ def _is_same(folder: Path, campaign: Campaign) -> bool:
     return True
 
 
-def _differs(name: str, begun: Mapping[str, Any], campaign: Campaign) -> bool:
-    return begun["digest"].get(name) != campaign.digest.get(name)
+def _as_called(begun: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """Digests of a campaign that was begun, by the names of now.
+
+    Until a digest had the bicycles, which were not compared, files had the path by which they were reached.
+    """
+    called = {name: next((one for one in now if Path(name).match(f"*/{one}")), name) for name in begun}
+    known = {called[name]: digest for name, digest in begun.items()}
+    if not any(name.startswith(OF_BICYCLE) for name in begun):
+        known |= {name: digest for name, digest in now.items() if name.startswith(OF_BICYCLE)}
+    return known
 
 
 def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:

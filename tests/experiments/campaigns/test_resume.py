@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -21,8 +23,10 @@ from experiments.campaigns.folder import (
     choose_folder,
     missing_conditions,
     read_runs,
+    require_same_campaign,
     write_campaign_record,
 )
+from experiments.campaigns.starter import write_starter
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
@@ -282,3 +286,40 @@ def test_a_campaign_in_real_time_is_killed_and_goes_on(tmp_path):
     assert reasons.count("success") == 3
     assert reasons.count("killed") == 1
     assert read_run(folder / json.loads(out)["runs"][0]["run"].rsplit("/", 1)[-1]).header.runner == "realtime"
+
+
+@pytest.fixture
+def starter(tmp_path):
+    """Folder of `riderless init`, in which its campaign was begun; the campaign's folder."""
+    lab = tmp_path / "lab"
+    write_starter(lab)
+    campaign = read_campaign(lab / "campaign.toml")
+    begun = choose_folder(lab / "runs", "campaign", campaign, False)
+    begun.mkdir(parents=True)
+    write_campaign_record(begun, campaign, [])
+    return begun
+
+
+def test_an_edited_bicycle_of_the_rig_is_refused(starter):
+    """Half of the runs would have been of one bicycle and half of another, under one name and one verdict."""
+    bicycle = starter.parents[1] / "bicycle.toml"
+    bicycle.write_text(re.sub(r"^mB = .*$", "mB = 60.0", bicycle.read_text(), flags=re.MULTILINE))
+    with pytest.raises(InputError, match=r"the bicycle my bicycle changed since the campaign in .* was begun"):
+        require_same_campaign(starter, read_campaign(starter.parents[1] / "campaign.toml"))
+
+
+def test_the_way_to_the_files_may_be_another(starter, monkeypatch):
+    monkeypatch.chdir(starter.parents[1])
+    require_same_campaign(starter, read_campaign(Path("campaign.toml")))
+    monkeypatch.chdir(starter.parents[2])
+    require_same_campaign(starter, read_campaign(Path("lab/campaign.toml")))
+
+
+def test_a_record_that_was_begun_before_is_gone_on_with(starter):
+    """It named files by the path by which they were reached, and no bicycles."""
+    record = json.loads((starter / CAMPAIGN_FILE).read_text())
+    digest = {f"lab/{name}" if name == "rig.toml" else name: value for name, value in record["digest"].items()}
+    record["digest"] = {name: value for name, value in digest.items() if not name.startswith("the bicycle")}
+    assert len(record["digest"]) == len(digest) - 1
+    (starter / CAMPAIGN_FILE).write_text(json.dumps(record))
+    require_same_campaign(starter, read_campaign(starter.parents[1] / "campaign.toml"))

@@ -195,7 +195,7 @@ def begun_before(tmp_path):
 def test_a_campaign_that_an_older_version_began_goes_on(begun_before):
     folder = begun_before.parent / "runs" / "old"
     old, whole = read_campaign_record(folder), read_campaign(begun_before)
-    assert old["digest"] == whole.digest
+    assert old["digest"].items() <= whole.digest.items()  # since then the bicycles are in it
     assert old["planned"] == [c.name for c in whole.conditions]
     (run,) = old["runs"]
     log = folder / Path(run["run"]).name / RUN_FILE
@@ -206,9 +206,8 @@ def test_a_campaign_that_an_older_version_began_goes_on(begun_before):
     assert log.read_bytes() == kept
     new = read_campaign_record(folder)
     assert new.keys() == old.keys()
-    assert {k: new[k] for k in new if k not in ("runs", "rehearsals")} == {
-        k: old[k] for k in old if k not in ("runs", "rehearsals")
-    }
+    rewritten = ("runs", "rehearsals", "digest")
+    assert {k: new[k] for k in new if k not in rewritten} == {k: old[k] for k in old if k not in rewritten}
     first = new["runs"][0]
     assert (first["condition"], first["reason"], first["cause"]) == (
         run["condition"],
