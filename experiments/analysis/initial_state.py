@@ -254,10 +254,11 @@ class _Motion(NamedTuple):
 
 
 def _measured(response: Response, window: Window) -> list[Array]:
-    """Lean rate (n,), and the steer angle where it was measured in rad, less their means."""
+    """Lean rate (n,), and the steer angle where it was measured in rad and an encoder was read, less their means."""
     ys = [response.phi_dot[window.rows]]
     if response.delta is not None and response.phi_dot_unit == "rad/s":
-        ys.append(response.delta[window.rows])
+        steer = response.delta[window.rows]
+        ys += [steer] if np.ptp(steer) > 0.0 else []
     return [_centred(y) for y in ys]
 
 

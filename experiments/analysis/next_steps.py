@@ -9,7 +9,9 @@ from experiments.analysis.windows.rules import WindowRules
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
+from models import catalogue
 from models.errors import InputError
+from models.parameters import Bicycle
 
 # Words of a refusal -> what to do about it; the order is that in which they are told.
 REMEDIES = (
@@ -88,6 +90,10 @@ def damped_too_well(response: Response) -> Iterator[str]:
         yield (
             f"{response.label}: damped too well to measure; theory expects {mode.real:.2f} ± {mode.imag:.2f}i 1/s, "
             f"gone after {lasts:.1f} s, and a cycle takes {cycle:.1f} s: design gains that damp less "
-            f"(riderless design {response.bicycle.name if response.bicycle else 'BICYCLE'} --for measuring), or "
-            "choose another speed"
+            f"(riderless design {_typed(response.bicycle)} --for measuring), or choose another speed"
         )
+
+
+def _typed(bicycle: Bicycle | None) -> str:
+    """Bicycle as it is typed: one that is not in the catalogue is a file."""
+    return bicycle.name if bicycle is not None and bicycle.name in catalogue.bicycle_names() else "BICYCLE.toml"

@@ -59,7 +59,9 @@ def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, .
     """
     try:
         lines = read_text_file(path).splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"wanted a file of windows in UTF-8, found {path}: {error}; save it as UTF-8") from None
+    except OSError as error:
         raise InputError(f"wanted a readable file of windows, found {path}: {error}; check the path") from None
     notes: dict[str, tuple[Note, ...]] = {}
     for number, line in enumerate(lines, start=1):

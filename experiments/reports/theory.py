@@ -104,9 +104,10 @@ def plot_eigenvalues(
     if isinstance(modes, Bicycle):
         name, critical = modes.name, critical_speeds(modes)
         modes = named_modes(modes, USUAL_SPEEDS if speeds is None else speeds)
-    low, high = float(modes.v.min()), float(modes.v.max())
+    low, high = (float(modes.v.min()), float(modes.v.max())) if len(modes.v) else (np.nan, np.nan)
     if not high > low:
-        raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
+        found = f"{low:g} m/s alone" if len(modes.v) else "none"
+        raise InputError(f"a plot over speed needs two speeds at least; found {found}: write --speeds 0:10:1")
     figure = eigenvalues_figure(name, modes, critical)
     if path is not None:
         save_figure(figure, Path(path))

@@ -98,7 +98,9 @@ def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
         if not Path(path).exists() and shipped.is_file():
             return mapping_of(load_toml(shipped.read_text(encoding="utf-8")), str(path), Path())
         text = read_text_file(path)
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError(f"wanted a mapping file in UTF-8, found {path}: {error}; save it as UTF-8") from None
+    except OSError as error:
         raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
     try:
         return mapping_of(load_toml(text), Path(path).name, Path(path).parent, trust)

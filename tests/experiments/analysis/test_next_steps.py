@@ -81,3 +81,11 @@ def test_every_remedy_answers_words_that_are_said():
     written = re.sub(r'"\s*f?"', "", written)
     for words in (*(words for words, _ in REMEDIES), *GONE_TOO_SOON):
         assert words in written, words
+
+
+def test_a_bicycle_of_ones_own_is_typed_as_a_file(well_damped):
+    """`riderless design my bicycle` is no command: a name with a blank, and of no bicycle of the catalogue."""
+    own = replace(SILVER, name="my bicycle")
+    kicks = [Kick(0.6 + 3.2 * i, (-1) ** i * 3.0) for i in range(3)]
+    run = simulate(own, design(own, "lqr", [3.0, 4.0, 5.0, 6.0]), speed=4.0, kicks=kicks)
+    assert "(riderless design BICYCLE.toml --for measuring)" in said(analyze(run))

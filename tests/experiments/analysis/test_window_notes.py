@@ -156,3 +156,9 @@ def test_the_command_and_its_report_say_so(tmp_path):
     (tmp_path / "mine.txt").write_text(f'log.csv: veto {at:.2f} "mine"')
     shown = CliRunner().invoke(app, [*arguments[:-1], "--windows", str(tmp_path / "mine.txt")])
     assert "vetoed by a person: mine (line 1 of mine.txt)" in shown.output
+
+
+def test_a_file_of_another_encoding_is_told_to_be_saved_anew(tmp_path):
+    (tmp_path / "windows.txt").write_bytes(b"veto 6.5 \x93hand\x94")
+    with pytest.raises(InputError, match=r"wanted a file of windows in UTF-8, found .*save it as UTF-8"):
+        read_notes(tmp_path / "windows.txt", ["run"])

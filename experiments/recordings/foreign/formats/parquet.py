@@ -97,6 +97,8 @@ def _array(pyarrow: Any, column: Any) -> np.ndarray:
     if pyarrow.types.is_decimal(column.type):
         column = column.cast(pyarrow.float64())
     values: np.ndarray = column.to_numpy()
+    if pyarrow.types.is_duration(column.type):  # in seconds, whatever unit the file has
+        return np.where(np.isnat(values), np.nan, values / np.timedelta64(1, "s"))
     if values.dtype.kind == "O":  # integers or flags with nulls, or texts
         present = next((value for value in values if value is not None), None)
         if present is None or isinstance(present, bool | int | float | np.bool_):

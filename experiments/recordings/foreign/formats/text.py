@@ -74,7 +74,7 @@ def read(
         raise InputError(f"wanted a CSV file with a line of column names, found {found}: {path}; add the header")
     header, first = head[-1], header_line + skip
     delimiter = delimiter or _delimiter(header, next(_stream(path, first), ""))
-    names = [name.strip().strip('"') for name in split_line(header, delimiter)]
+    names = _told_apart([name.strip().strip('"') for name in split_line(header, delimiter)])
     require_columns_few(len(names), path)
     if not any(_stream(path, first)):
         return Table(path, {name: np.empty(0) for name in names}, first_line=first + 1)
@@ -90,6 +90,12 @@ def read(
         if columns is None:
             columns = _texts(path, body(), names, delimiter, first + 1)
     return Table(path, columns, first_line=first + 1)
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """Number the columns of one name: which of them is meant is for the mapping to say."""
+    many = {name for name in names if names.count(name) > 1}
+    return [f"{name} ({names[: i + 1].count(name)})" if name in many else name for i, name in enumerate(names)]
 
 
 def split_line(line: str, delimiter: str) -> list[str]:
