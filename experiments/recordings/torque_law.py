@@ -14,6 +14,7 @@ LEAST_CORRELATION = 0.95  # of torque and law, below which a factor does not des
 TOLERATED = 0.02  # of the law: drives and rounding make as much
 BLOCK = 1.0  # s, over which errors of the torque may hang together
 LEAST_BLOCKS = 5
+AVERAGED = 0.05  # s; the gyro's noise in the law alone would make the factor smaller than it is
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     k, v0 = recorded.law
     free = np.ones(len(response.t), bool) if response.free is None else response.free
     law = k * np.maximum(v0 - response.v, 0.0) * response.phi_dot
-    found = torque_factor(response.T_delta[free], law[free], response.dt)
+    rows = max(1, round(AVERAGED / response.dt))
+    torque, law, freely = (_means(one, rows) for one in (response.T_delta, law, free.astype(float)))
+    found = torque_factor(torque[freely == 1.0], law[freely == 1.0], rows * response.dt)
     if found is None or not found.differs:
         return response
     remark = (
@@ -80,3 +83,9 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     stated = theory_for(response)
     theory = replace(lean_feedback(stated.bicycle, found.factor * k, v0, stated.std), linear=stated.linear)
     return replace(response, theory=theory, remarks=(*response.remarks, remark))
+
+
+def _means(y: Array, rows: int) -> Array:
+    """Means of so many rows each; what is left over at the end is left out."""
+    n = len(y) // rows
+    return np.asarray(y[: n * rows].reshape(n, rows).mean(axis=1))

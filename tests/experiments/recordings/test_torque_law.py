@@ -7,9 +7,10 @@ import pytest
 
 from experiments.analysis.analyze import analyze_responses
 from experiments.datatypes import Response
+from experiments.recordings import torque_law
 from experiments.recordings.checked import Recorded
 from experiments.recordings.inspection import inspect_recording
-from experiments.recordings.torque_law import torque_factor
+from experiments.recordings.torque_law import go_by_logged_torque, torque_factor
 from experiments.theory.theory import lean_feedback
 from models import catalogue
 from models.coordinates import PHI_DOT
@@ -72,3 +73,15 @@ def test_the_interval_holds_the_factor():
         found = torque_factor(0.8 * law + noise, law, 0.01)
         held += abs(found.factor - 0.8) < 1.96 * found.std
     assert held / 200 == pytest.approx(0.95, abs=0.05)
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+def test_noise_of_the_gyro_is_not_taken_for_a_weak_drive(averaged, monkeypatch):
+    """It is in the law and not in the torque: row by row the torque seemed 0.95 of the law."""
+    if not averaged:
+        monkeypatch.setattr(torque_law, "AVERAGED", 0.0)
+    recorded = ridden(1.0)
+    noise = 0.2 * np.std(recorded.response.phi_dot) * np.random.default_rng(3).standard_normal(len(recorded.response.t))
+    noisy = recorded.put("phi_dot", recorded.response.phi_dot + noise)
+    told = any("of the stated law" in remark for remark in go_by_logged_torque(noisy).remarks)
+    assert told is not averaged
