@@ -74,13 +74,13 @@ class FaultyNode(NamedTuple):
     frame: np.ndarray  # a frame to go out
 
 
-def new_faulty_node(firmware: np.void, faults: Faults = ()) -> FaultyNode:
-    """Make a node as after power-up."""
+def new_faulty_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> FaultyNode:
+    """Make a node as after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer."""
     return FaultyNode(
         firmware=firmware,
         decoder=new_decoder(),
         faults=pack_faults(faults),
-        up=new_mail(),
+        up=new_mail(byte_time),
         down=new_mail(),
         rx=np.zeros(_RX_SIZE, np.uint8),
         frame=np.zeros(MAX_FRAME, np.uint8),

@@ -66,7 +66,7 @@ REFUSED = {
     "wanted at least 50 rows": [f"analyze log-header-only.csv {MAPPED}", f"analyze log-few-rows.csv {MAPPED}"],
     "wanted a column 'time'": [f"analyze log-no-header.csv {MAPPED}", f"analyze log-text.mat {MAPPED}"],
     "found 'fast' in column gyro_x, line 901": [f"analyze log-text.csv {MAPPED}"],
-    "wanted a column 'belt'": [f"analyze log-same-names.csv {MAPPED}"],
+    "wanted a column 'gyro_x' in log-same-names.csv": [f"analyze log-same-names.csv {MAPPED}"],
     "wanted numbers, found 'x' in column time": [f"analyze log-no-numbers.csv {MAPPED}"],
     "wanted times that increase": [
         f"analyze log-holes.csv {MAPPED}",
