@@ -20,7 +20,9 @@ def white_noise_variance(y: ArrayLike) -> float:
 
     The motion has next to no third difference; steps of an encoder have, as noise.
     """
-    return float(np.nanmean(np.diff(y, 3) ** 2)) / _THIRD_DIFFERENCE
+    d = np.diff(y, 3)
+    read = d[~np.isnan(d)]
+    return float(np.mean(read**2)) / _THIRD_DIFFERENCE if len(read) else float("nan")
 
 
 def weighted_median(values: Array, weights: Array) -> float:

@@ -137,8 +137,8 @@ def analyze(
         else:
             _read(Path(source), gathered, mapping, preset, bicycle, trust, on_progress)
             names.append(Path(source).name)
-    refuse_unused(gathered.foreign, mapping=mapping, preset=preset, bicycle=bicycle)
-    refuse_unused(gathered.foreign + gathered.made, trust=trust)
+    trusted = trust and not gathered.made
+    refuse_unused(gathered.foreign, mapping=mapping, preset=preset, bicycle=bicycle, trust=trusted)
     _refuse_idle(gathered, notes, window, estimator)
     table = gathered.tables[0] if gathered.tables else None
     measured = published.read_published(table) if table else None

@@ -165,5 +165,5 @@ def _shift(shift: float, length: float) -> list[Piece]:
 def _above_zero(what: str, value: float) -> float:
     """Take a number of any kind as a float; one that is not above zero is refused."""
     if not (is_number(value) and value > 0.0):
-        raise InputError(f"the {what} of a path must be a number above 0, found {value!r}")
+        raise InputError(f"the {what} of a path must be a finite number above 0, found {value!r}")
     return float(value)

@@ -21,6 +21,7 @@ def test_white_noise_is_told_from_a_smooth_motion():
     y = np.sin(6.0 * t) + 0.01 * np.random.default_rng(1).standard_normal(len(t))
     y[3000:3100] = np.nan
     assert np.sqrt(white_noise_variance(y)) == pytest.approx(0.01, rel=0.03)
+    assert np.isnan(white_noise_variance(np.full(100, np.nan)))  # and without a warning, which would be an error here
 
 
 def test_weighted_median_is_numpys():

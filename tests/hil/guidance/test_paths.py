@@ -166,7 +166,7 @@ def test_measured_points_are_smoothed(tmp_path):
         (lambda: circle(float("nan")), "radius of a path"),
         (lambda: circle("10"), "radius of a path"),
         (lambda: circle(True), "radius of a path"),
-        (lambda: straight("10"), "the length of a path must be a number above 0, found '10'"),
+        (lambda: straight("10"), "the length of a path must be a finite number above 0, found '10'"),
         (lambda: lane_change(0.0, 10.0), "not zero"),
         (lambda: lane_change("1", 10.0), "not zero"),
         (lambda: lane_change(1.0, 10.0, after=None), "length after of a path"),

@@ -76,7 +76,7 @@ def test_a_file_beside_the_path_holds_its_points(tmp_path):
         ('shape = "slalom"\ncones = 1', "a slalom wants 2 to 200 cones"),
         ('shape = "lane_change"\nshift_m = 9.0\nlength_m = 3.0', "make it longer"),
         ('shape = "straight"\nspeed_m_per_s = -1', "line 2, speed_m_per_s: .*found -1 m/s"),
-        ('shape = "straight"\nlength_m = inf', "finite lengths"),
+        ('shape = "straight"\nlength_m = inf', "the length of a path must be a finite number above 0, found inf"),
         ('format = "riderless rig 1"\nshape = "straight"', "another kind of file"),
         ('shape = "points"\nfile = "nowhere.csv"', "cannot be read"),
         ("shape = [", "is not valid TOML"),

@@ -143,8 +143,8 @@ REFUSED = {
     "wanted a readable file of windows": [
         f"analyze log.csv {MAPPED} --windows nowhere.txt",
         f"analyze log.csv {MAPPED} --windows void",
-        f"analyze log.csv {MAPPED} --windows picture.png",
     ],
+    "wanted a file of windows in UTF-8": [f"analyze log.csv {MAPPED} --windows picture.png"],
     "line 1 of notes-verb.txt: wanted veto": [f"analyze log.csv {MAPPED} --windows notes-verb.txt"],
     "line 1 of notes-no-reason.txt: wanted veto": [f"analyze log.csv {MAPPED} --windows notes-no-reason.txt"],
     "wanted a time within a window": [f"analyze log.csv {MAPPED} --windows notes-nowhere.txt"],
