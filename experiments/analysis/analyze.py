@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.analysis.compare import Summary, compare, rejected_fits, summary
-from experiments.analysis.estimators import real_mode, single_mode
+from experiments.analysis.estimators import ESTIMATORS, real_mode, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
@@ -90,7 +90,14 @@ def analyze_responses(
         Told each response when it is done.
     on_window : callable
         Told each response with how many of its windows have been compared, of how many.
+
+    Raises
+    ------
+    InputError
+        There is no such estimator.
     """
+    if estimator is not None:
+        require_estimator(estimator)
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
     stops = stops_by_bicycle(responses)
@@ -144,6 +151,13 @@ def in_process_noise(found: Analysis) -> Analysis:
             continue
         comparisons += compare(response, [c.window], [in_random_torques(response, c.window, c.fit)])
     return Analysis(tuple(responses), tuple(comparisons), found.rejected)
+
+
+def require_estimator(name: str) -> None:
+    """Refuse what is no estimator, before anything long is done. Raises InputError."""
+    known = (*ESTIMATORS, FOUR_STATE)
+    if name not in known:
+        raise InputError(f"wanted an estimator among {', '.join(known)}, found '{name}'; choose one of them")
 
 
 def fitted(response: Response, window: Window, estimator: str) -> Fit:

@@ -197,7 +197,7 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
     try:
         file = _File.model_validate(table)
     except ValidationError as error:
-        raise InputError(describe_faults(error, lines)) from None
+        raise InputError(describe_faults(error, lines, _File)) from None
     rig_file = None if file.rig == EMULATED_RIG else folder / file.rig
     machine = read_rig(rig_file) if rig_file else None
     settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
@@ -270,10 +270,11 @@ def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in PROTOCOLS:
         raise InputError(f"protocol {number + 1} wants a kind among {', '.join(PROTOCOLS)}, found {kind!r}")
+    settings = PROTOCOLS[kind].Settings
     try:
-        return PROTOCOLS[kind].Settings.model_validate(table)
+        return settings.model_validate(table)
     except ValidationError as error:
-        raise InputError(describe_faults(error, lines, ("protocol", number))) from None
+        raise InputError(describe_faults(error, lines, settings, ("protocol", number))) from None
 
 
 def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.analyze import analyze_responses, require_estimator
 from experiments.analysis.window_notes import attach_notes
 from experiments.analysis.windows_of_bicycle import ROWS_LOOKED_AT, tell_apart
 from experiments.datatypes import Response
@@ -124,6 +124,8 @@ def analyze(
     InputError
         A file is missing or not understood, or says what cannot be.
     """
+    if estimator is not None:
+        require_estimator(estimator)
     given = [sources] if isinstance(sources, str | Path | Run | Response) else list(sources)
     gathered, names = _Gathered(), []
     for source in given:

@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 
 from firmware_interface.messages import COMMAND_KINDS
+from models.bicycle_file import nearest
 from models.errors import InputError
 
 
@@ -161,14 +162,15 @@ class Limits:
     @classmethod
     def of_machine(cls, table: dict[str, dict[str, float | str]], kind: str = "torque") -> "Limits":
         """Limits of a rig file, which must state those of its machine and kind of drive; raises as `from_dict`."""
+        given = _given(table)
         own = [name for name in MACHINE_LIMITS if name != "torque_rate"]  # of a drive that obeys a torque
-        missing = [name for name in dict.fromkeys((*COMMAND_LIMITS[kind], *own)) if name not in table]
+        missing = [name for name in dict.fromkeys((*COMMAND_LIMITS[kind], *own)) if name not in given]
         if missing:
             raise InputError(
                 f"the limits {', '.join(missing)} are missing: each machine has its own, so state each as "
                 "[limits.NAME] with a value and a reason"
             )
-        return cls(**_given(table))
+        return cls(**given)
 
     @classmethod
     def of_log(cls, table: dict[str, dict[str, float | str]]) -> "Limits":
@@ -218,7 +220,9 @@ def _given(table: dict[str, dict[str, float | str]]) -> dict[str, Limit]:
     given = {}
     for name, entry in table.items():
         if name not in _UNITS:
-            raise InputError(f"unknown limit '{name}': the limits are {', '.join(_UNITS)}")
+            near = nearest(name, _UNITS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"the limits are {', '.join(_UNITS)}"
+            raise InputError(f"unknown limit '{name}': {hint}")
         unit = _UNITS[name]
         if not isinstance(entry, dict) or not {"value", "reason"} <= entry.keys():
             raise InputError(f"limit '{name}' needs a value in {unit} and a reason, found {entry!r}")

@@ -50,7 +50,7 @@ def read_rig(path: str | Path) -> Rig:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
-        raise InputError(f"rig file {path}: {describe_faults(error, lines)}") from None
+        raise InputError(f"rig file {path}: {describe_faults(error, lines, _RigFile)}") from None
     except (InputError, DeviceError) as error:
         line = lines.get(("bicycle",)) if isinstance(error, _WrongBicycle) else find_line_named(lines, str(error))
         raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None

@@ -62,12 +62,13 @@ def read_path_file(file: FilePath) -> AskedPath:
     lines = find_key_lines(text)
     try:
         table = load_toml(text)
-        shape = _SHAPES[_shape_of(table)].model_validate(table)
+        form = _SHAPES[_shape_of(table)]
+        shape = form.model_validate(table)
         return AskedPath(shape.path(file.parent), shape.times, shape.speed_m_per_s)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"path file {file} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
-        raise InputError(f"path file {file}: {describe_faults(error, lines)}") from None
+        raise InputError(f"path file {file}: {describe_faults(error, lines, form)}") from None
     except InputError as error:
         line = find_line_named(lines, str(error))
         raise InputError(f"path file {file}{f', line {line}' if line else ''}: {error}") from None

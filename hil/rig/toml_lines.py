@@ -1,11 +1,13 @@
 """Line numbers of the keys of a TOML file, so that a message can point at the line."""
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast, get_args
+
+from models.bicycle_file import nearest
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_.\"'-]+)\s*=")
@@ -54,19 +56,56 @@ def find_line_named(lines: Mapping[KeyPath, int], sentence: str) -> int | None:
     return -max(named)[1] if named else None
 
 
-def describe_faults(error: "ValidationError", lines: Mapping[KeyPath, int], table: KeyPath = ()) -> str:
-    """Faults of a file, or of one ``table`` of it, in one sentence, each with its line; of many the first."""
+def describe_faults(
+    error: "ValidationError", lines: Mapping[KeyPath, int], model: "type[BaseModel]", table: KeyPath = ()
+) -> str:
+    """Faults of a file in one sentence, each with its line; of many the first.
+
+    Parameters
+    ----------
+    error : ValidationError
+    lines : mapping
+        As `find_key_lines` gives it.
+    model : type
+        Model of the file, which knows the keys there are.
+    table : tuple
+        Path of the one table that the model describes, where it is not the whole file.
+    """
     faults = []
     for e in error.errors():
         loc = (*table, *e["loc"])
         line, unit = find_key_line(lines, loc), _unit(str(loc[-1]) if loc else "")
         where = f"line {line}, " if line else ""
         found = f"found {_short(e['input'])}{unit}" if e["type"] != "missing" else "it is not there"
-        faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {e['msg'].lower()}{unit} ({found})")
+        wrong = f"{e['msg'].lower()}{unit}"
+        if e["type"] == "extra_forbidden":
+            wrong = f"there is no such key{_meant(str(loc[-1]), _keys_beside(model, e['loc']))}"
+        faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {wrong} ({found})")
     more = len(faults) - MOST_FAULTS
     if more > 0:  # another kind of file, most likely
         faults = [*faults[:MOST_FAULTS], f"and {more} more"]
     return "; ".join(faults) + "; correct these keys"
+
+
+def _keys_beside(model: "type[BaseModel]", path: KeyPath) -> list[str]:
+    """Keys that a model knows in the table in which a path ends; numbers in the path are of arrays of tables."""
+    for part in path[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _model_within(model.model_fields[part].annotation) or model
+    return list(model.model_fields)
+
+
+def _model_within(annotation: object) -> "type[BaseModel] | None":
+    """Model of a table, which may be one of several or left out, as an annotation says it."""
+    if hasattr(annotation, "model_fields"):
+        return cast("type[BaseModel]", annotation)
+    return next((model for each in get_args(annotation) if (model := _model_within(each))), None)
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    """Ask whether the known key that ``word`` begins, or looks like, is meant; nothing where none does."""
+    close = [key for key in known if key.startswith(word)] or nearest(word, known, 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _short(value: object) -> str:

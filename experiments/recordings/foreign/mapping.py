@@ -129,6 +129,7 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
     missing = [key for key in REQUIRED_QUANTITIES if key not in quantities and not kind]
     if missing:
         raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
+    _require_one_source(document.get("kicks", {}), f"{name} [kicks]")
     time = document.get("time", {})
     rate = _checked_time(time, name, bool(kind), [key for key, column in quantities.items() if column.time])
     return Mapping(
@@ -160,6 +161,14 @@ def _require_known(document: AnyMapping[str, Any], name: str) -> None:
             raise InputError(
                 f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {shortened(value)}"
             )
+
+
+def _require_one_source(kicks: AnyMapping[str, Any], where: str) -> None:
+    """Refuse what says of kicks a second time where they are, for it would be ignored."""
+    source = "times" if "times" in kicks else "column"
+    idle = [key for key in kicks if key != source] if source == "times" or "beside" not in kicks else []
+    if idle and source in kicks:
+        raise InputError(f"{where}: {' and '.join(idle)} would be ignored beside {source}; leave one of them out")
 
 
 def _checked_time(time: AnyMapping[str, Any], name: str, kind: bool, own: Sequence[str]) -> float | None:

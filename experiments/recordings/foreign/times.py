@@ -18,6 +18,7 @@ UNEVEN_BEYOND = 0.02  # of a step: times further from even than this are interpo
 BRIDGED_TIME = 0.0225  # s; weave turns by less than a tenth of a radian meanwhile
 MOST_BACKWARDS = 0.1  # of the rows may have to go because their time does not increase
 GAPS_TOLD = 5  # gaps by name
+CLOCK_RAN_ON = 3  # rows in a row with earlier times that increase: fewer came late by themselves
 MOST_GAPS = 10  # times the rows there are, beyond which a file is no one recording
 RATE_TOLERANCE = 0.1  # of the step, by which times may differ from the stated rate
 ROUNDED_WITHIN = 0.75  # of the last digit of the times, which a rounded even time cannot exceed by far
@@ -187,6 +188,10 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
     left = np.clip(np.searchsorted(at, wanted), 1, len(at) - 1) - 1
     gap = long[left] & (wanted > at[left]) & (wanted < at[left + 1])
     remarks += _told(at, step, missing, long, where)
+    apart = _steps_back(t, good)
+    if len(apart):
+        gap[np.rint((t[apart] - at[0]) / step).astype(np.intp)] = True  # the motion jumps there, the times do not
+        remarks.append(f"{where}: the clock steps back before {_listed_times(t[apart])}: no window reaches over that")
     return EvenGrid(wanted, rows, at, gap, len(t), tuple(remarks))
 
 
@@ -202,6 +207,25 @@ def _left_out(t: Array, good: NDArray[np.bool_], where: str) -> list[str]:
     first = int(np.flatnonzero(~good)[0])
     beside = f"after {t[first - 1]:.3f} s" if first else "at the beginning"
     return [f"{where}: {lost} rows without a time or with one that does not increase, first {beside}, left out"]
+
+
+def _steps_back(t: Array, good: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Rows at which times (n,) go on increasing after the clock went back and ran on; a row that came late is none."""
+    known = np.flatnonzero(np.isfinite(t))
+    edges = np.flatnonzero(np.diff(good[known].astype(np.int8), prepend=1))  # rows left out begin, and end, in turn
+    return np.array(
+        [
+            known[last]
+            for first, last in zip(edges[::2], edges[1::2], strict=False)
+            if last - first >= CLOCK_RAN_ON and np.all(np.diff(t[known[first:last]]) > 0.0)
+        ],
+        dtype=np.intp,
+    )
+
+
+def _listed_times(t: Array) -> str:
+    """Write the first few times [s]."""
+    return ", ".join(f"{one:.3f}" for one in t[:GAPS_TOLD]) + (" ... s" if len(t) > GAPS_TOLD else " s")
 
 
 def _grid_step(at: Array, where: str, rate: float | None, longest_step: float) -> float:

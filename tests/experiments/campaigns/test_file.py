@@ -113,7 +113,7 @@ def test_keys_of_a_controller_that_would_be_ignored(tmp_path, new, words):
     ("old", "new", "words"),
     [
         ('kind = "treadmill"', 'kind = "tredmill"', "wants a kind among treadmill, .*found 'tredmill'"),
-        ("speeds_m_s = [5.0]", "speed = [5.0]", "line 8, protocol.0.speed: extra inputs are not permitted"),
+        ("speeds_m_s = [5.0]", "speed = [5.0]", "line 8, protocol.0.speed: there is no such key"),
         ("speeds_m_s = [5.0]", 'speeds_m_s = ["fast"]', "line 8, protocol.0.speeds_m_s.*valid number.*'fast'"),
         ("speeds_m_s = [5.0]", "speeds_m_s = [5.0, 5.0]", "two runs of the campaign would be called"),
         ("speeds_m_s = [5.0]", "speeds_m_s = [5.0]\nrepeats = 0", "greater than or equal to 1.*found 0"),

@@ -217,6 +217,16 @@ def test_times_that_run_backwards():
         times.grid_of_times(t[::-1], "time")
 
 
+def test_no_window_reaches_over_a_clock_that_steps_back(tmp_path, described):
+    t = np.arange(2000) * 0.01
+    told = np.where(t < 10.0, t, t - 0.3)  # set back by 0.3 s at 10 s; 30 rows later it is past 10 s again
+    told[400] = told[398]  # and one row that comes late, which is no step
+    path = write_csv(tmp_path / "log.csv", {"time": 1e3 * told, "gyro_x": np.sin(5 * t)}, form="{:.12g}")
+    response = foreign.read_foreign(path, described(LEAST))
+    assert any("the clock steps back before 10.000 s: no window reaches over that" in it for it in response.remarks)
+    np.testing.assert_allclose(response.t[~response.free], [10.0], rtol=0.0, atol=1e-9)
+
+
 def test_rounded_times_are_taken_as_even(tmp_path, described):
     t = np.arange(4000) / 1024.0  # in whole ms: steps of 1, and 24 of 0 a second
     path = write_csv(tmp_path / "log.csv", {"time": np.rint(1e3 * t), "gyro_x": np.sin(5 * t)}, form="{:.6g}")
@@ -280,6 +290,8 @@ def test_the_steer_that_run_52_lost_is_named(shared, described):
         (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nconstant = 2", ["[phi]", "both"]),
         (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nscale = '2 deg'", ["[phi]", "both"]),
         (LEAST + "[kicks]\ntimes = ['a']", ["[kicks]", "4.1", "'a'"]),
+        (LEAST + "[kicks]\ntimes = [9.0]\ncolumn = 'kick'", ["[kicks]: column would be ignored beside times"]),
+        (LEAST + "[kicks]\ncolumn = 'gyro_x'\nclock = 'time'", ["[kicks]: clock would be ignored beside column"]),
         (LEAST + "[kicks]\ncolumn = 3", ["[kicks]", "column", "3"]),
         (LEAST + "[free]\ncolumn = 'armed'\nafter = 'b'", ["[free]", "after", "'b'"]),
         (LEAST + "[text]\nskip = -1", ["[text]", "skip", "-1"]),

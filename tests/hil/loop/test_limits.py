@@ -201,7 +201,8 @@ def test_an_empty_speed_window_is_refused():
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"talk": {"value": 1.0, "reason": "because"}}, "unknown limit 'talk': the limits are torque, "),
+        ({"jerk": {"value": 1.0, "reason": "because"}}, "unknown limit 'jerk': the limits are torque, "),
+        ({"leen": {"value": 1.0, "reason": "because"}}, r"unknown limit 'leen': did you mean lean\?"),
         ({"lean": {"value": 1.0}}, "limit 'lean' needs a value in rad and a reason"),
         ({"lean": {"reason": "because"}}, "limit 'lean' needs a value in rad and a reason"),
         ({"lean": 0.3}, "limit 'lean' needs a value in rad and a reason"),

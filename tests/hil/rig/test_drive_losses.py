@@ -43,7 +43,7 @@ def test_a_rig_file_tells_them_and_old_ones_read_as_before(tmp_path):
         ("dead_band_Nm = -0.1", r"the dead_band of a drive must be from 0 to 2 N m, found -0.1 N m: measure it again"),
         ("friction_Nm = 50", r"the friction of a drive must be from 0 to 2 N m, found 50 N m"),
         ("offset_Nm = -3", r"the offset of a drive must be from -2 to 2 N m, found -3 N m"),
-        ("stiction_Nm = 1", "extra inputs are not permitted"),
+        ("stiction_Nm = 1", "there is no such key"),
     ],
 )
 def test_what_no_drive_loses_is_refused_in_a_sentence(tmp_path, text, sentence):
