@@ -55,6 +55,7 @@ from experiments.commands import (
 from experiments.commands._kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
 from hil.memory import memory_of_a_command
+from hil.output_file import NO_ROOM
 from models.errors import InputError, UnusualBicycle
 from models.harmless_text import harmless, harmless_sentence
 
@@ -181,7 +182,8 @@ def main() -> None:
         sys.exit(2)
     except OSError as error:  # a full disk, a name too long, a link to itself
         where = f" at {error.filename}" if error.filename else ""
-        said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}")
+        remedy = ": make room, or name a place on another disk" if error.errno in NO_ROOM else ""
+        said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}{remedy}")
         print(f"riderless: {said}", file=sys.stderr)
         sys.exit(2)
 

@@ -6,6 +6,7 @@ is made beside the old one and takes its place in one step, so that a full disk 
 What is no file, such as /dev/null or a pipe, is written to.
 """
 
+import errno
 import os
 import re
 import secrets
@@ -21,6 +22,7 @@ from models.text_file import read_text_file
 
 LOG_MAGIC = b"\x89MCAP0\r\n"  # with which every log begins
 LOG_SUFFIX = ".mcap"
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # of the system: the disk is full, or one's share of it
 _NAMED_FILE = re.compile(r"""=\s*["']([^"'\n]+\.toml)["']""")
 
 
@@ -127,7 +129,8 @@ class OutputFile:
 
     def _failed(self, error: OSError) -> InputError:
         why = error.strerror or str(error)
-        return InputError(f"{self.what} cannot be written to {self.path} ({why}): name a writable file")
+        remedy = "make room, or name a file on another disk" if error.errno in NO_ROOM else "name a writable file"
+        return InputError(f"{self.what} cannot be written to {self.path} ({why}): {remedy}")
 
 
 def files_read(*given: str | Path | None) -> list[Path]:

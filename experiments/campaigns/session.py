@@ -297,10 +297,10 @@ def run_campaign(
                     runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     write_campaign_record(folder, campaign, runs, **about)
                     interrupted = attempt.outcome.cause.startswith("stopped by SIG")
-        except KeyboardInterrupt:
-            interrupted = True
-        if not interrupted:
-            findings = finish_campaign(folder, campaign, runs, screen.analyze)
+            if not interrupted:
+                findings = finish_campaign(folder, campaign, runs, screen.analyze)
+        except KeyboardInterrupt:  # all that was made stays, and what is left is made when it is gone on with
+            pass
     return CampaignResult(campaign, folder, tuple(runs), rehearsals, findings)
 
 
@@ -333,6 +333,9 @@ def _learn(
         about = {"rehearsals": [one.as_json() for one in learning.rehearsals], "course": course_document(course)}
         write_campaign_record(folder, campaign, runs, **about)
 
+    def made() -> Campaign:
+        return replace(campaign, conditions=tuple(learning.made))
+
     with lock_folder(folder):
         note()
         findings, interrupted = None, False
@@ -346,13 +349,12 @@ def _learn(
                     runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     note()
                     interrupted = attempt.outcome.cause.startswith("stopped by SIG")
-        except KeyboardInterrupt:
-            interrupted = True
-        made = replace(campaign, conditions=tuple(learning.made))
-        if not interrupted:
-            note()
-            findings = finish_campaign(folder, made, runs, screen.analyze, course_section(course))
-    return CampaignResult(made, folder, tuple(runs), tuple(learning.rehearsals), findings, course)
+            if not interrupted:
+                note()
+                findings = finish_campaign(folder, made(), runs, screen.analyze, course_section(course))
+        except KeyboardInterrupt:  # as in `run_campaign`
+            pass
+    return CampaignResult(made(), folder, tuple(runs), tuple(learning.rehearsals), findings, course)
 
 
 def _require_speeds(conditions: Sequence[Condition]) -> None:

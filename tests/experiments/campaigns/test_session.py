@@ -60,6 +60,13 @@ class Witness(CampaignDisplay):
             raise KeyboardInterrupt
 
 
+class Impatient(Witness):
+    """Stops when the runs are made and their analysis begins."""
+
+    def analyze(self, responses):
+        raise KeyboardInterrupt
+
+
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "two.toml"
@@ -85,6 +92,16 @@ def test_settings_are_run_and_gone_on_with(tmp_path):
     assert second.findings.page == second.folder / "report.html"
     assert second.as_json()["runs"] == read_campaign_record(second.folder)["runs"]
     assert all("\n" not in repr(o) and len(repr(o)) < 200 for o in (second.findings, second.campaign))
+
+
+def test_a_stop_while_it_analyses_keeps_the_runs(tmp_path):
+    first = run_campaign(SETTINGS, tmp_path, display=Impatient())
+    assert first.interrupted
+    assert first.missing == []
+    second = run_campaign(SETTINGS, tmp_path, resume=True)
+    assert not second.interrupted
+    assert [run.folder for run in second.runs] == [run.folder for run in first.runs]
+    assert second.findings.page.is_file()
 
 
 def test_the_function_finds_what_the_command_finds(tmp_path, file, capsys, monkeypatch):

@@ -87,4 +87,6 @@ def test_what_is_printed_into_a_full_disk(litter):
             [script, "eig", "Silver"], cwd=litter, stdout=full, stderr=subprocess.PIPE, text=True, timeout=LONGEST
         )
     assert done.returncode == 2
-    assert done.stderr == "riderless: the system refused a file: No space left on device\n"
+    assert done.stderr == (
+        "riderless: the system refused a file: No space left on device: make room, or name a place on another disk\n"
+    )

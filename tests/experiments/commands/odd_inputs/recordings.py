@@ -177,6 +177,8 @@ REFUSED = {
     "name a writable file": [
         "export run -o nowhere/ticks.csv",
         "export run -o words.txt/ticks.csv",
+    ],
+    "make room, or name a file on another disk": [
         "export run -o full",
         "export run --to mat -o full",
         "export run --to parquet -o full",
