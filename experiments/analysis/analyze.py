@@ -96,8 +96,7 @@ def analyze_responses(
     InputError
         There is no such estimator.
     """
-    if estimator is not None:
-        require_estimator(estimator)
+    require_estimator(estimator)
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
     stops = stops_by_bicycle(responses)
@@ -153,10 +152,10 @@ def in_process_noise(found: Analysis) -> Analysis:
     return Analysis(tuple(responses), tuple(comparisons), found.rejected)
 
 
-def require_estimator(name: str) -> None:
-    """Refuse what is no estimator, before anything long is done. Raises InputError."""
+def require_estimator(name: str | None) -> None:
+    """Refuse what is neither an estimator nor None, before anything long is done. Raises InputError."""
     known = (*ESTIMATORS, FOUR_STATE)
-    if name not in known:
+    if name not in (*known, None):
         raise InputError(f"wanted an estimator among {', '.join(known)}, found '{name}'; choose one of them")
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
@@ -290,7 +291,7 @@ def run_campaign(
             planned = len(campaign.conditions)
             screen.say(f"going on in {folder}: {planned - len(left)} of {planned} runs are there; --new begins anew")
         findings, interrupted = None, False
-        try:
+        with suppress(KeyboardInterrupt):  # what was made stays, and what is left is made when it is gone on with
             with screen.running(campaign.conditions, runs, bool(ports)):
                 for attempt in _attempts(campaign, folder, ports, fifo, screen, left, screen.ask):
                     screen.made(attempt)
@@ -299,8 +300,6 @@ def run_campaign(
                     interrupted = attempt.outcome.cause.startswith("stopped by SIG")
             if not interrupted:
                 findings = finish_campaign(folder, campaign, runs, screen.analyze)
-        except KeyboardInterrupt:  # all that was made stays, and what is left is made when it is gone on with
-            pass
     return CampaignResult(campaign, folder, tuple(runs), rehearsals, findings)
 
 
@@ -339,7 +338,7 @@ def _learn(
     with lock_folder(folder):
         note()
         findings, interrupted = None, False
-        try:
+        with suppress(KeyboardInterrupt):  # as in `run_campaign`
             with screen.learning(course):
                 learning.take_up(runs, screen)
                 if runs:
@@ -352,8 +351,6 @@ def _learn(
             if not interrupted:
                 note()
                 findings = finish_campaign(folder, made(), runs, screen.analyze, course_section(course))
-        except KeyboardInterrupt:  # as in `run_campaign`
-            pass
     return CampaignResult(made(), folder, tuple(runs), tuple(learning.rehearsals), findings, course)
 
 

@@ -124,8 +124,7 @@ def analyze(
     InputError
         A file is missing or not understood, or says what cannot be.
     """
-    if estimator is not None:
-        require_estimator(estimator)
+    require_estimator(estimator)
     given = [sources] if isinstance(sources, str | Path | Run | Response) else list(sources)
     gathered, names = _Gathered(), []
     for source in given:

@@ -41,6 +41,7 @@ OTHER_KEYS = {
     "rows": ("column", "equals"),
     "text": ("delimiter", "decimal", "header_line", "skip", "ragged"),
 }
+KICK_SOURCES = {"times": (), "beside": ("column", "kind", "clock"), "column": ()}  # first one counts; what it heeds
 PLAIN_KEYS = ("label", "bicycle", "law", "kind", "format")
 SHIPPED_MAPPINGS = "mapping-{}.toml"  # in experiments/recordings/data
 
@@ -165,9 +166,9 @@ def _require_known(document: AnyMapping[str, Any], name: str) -> None:
 
 def _require_one_source(kicks: AnyMapping[str, Any], where: str) -> None:
     """Refuse what says of kicks a second time where they are, for it would be ignored."""
-    source = "times" if "times" in kicks else "column"
-    idle = [key for key in kicks if key != source] if source == "times" or "beside" not in kicks else []
-    if idle and source in kicks:
+    source = next((key for key in KICK_SOURCES if key in kicks), None)
+    idle = [key for key in kicks if source and key != source and key not in KICK_SOURCES[source]]
+    if idle:
         raise InputError(f"{where}: {' and '.join(idle)} would be ignored beside {source}; leave one of them out")
 
 
