@@ -9,14 +9,13 @@ The tick reaches them through function pointers, so that a machine compiles only
 and a new device touches nothing but its own file and a line of the registry.
 """
 
-from types import FunctionType
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import carray, cfunc, from_dtype, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
+from firmware_interface.by_address import address_of, call_at_address, entry_of
 from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND, FIX, RAW
 from firmware_interface.node.protocol import RECEIVER
@@ -61,7 +60,6 @@ LINK_STATE = np.dtype(
 _LINK, _COMMAND, _BYTES = (types.CPointer(t) for t in (from_dtype(LINK_STATE), from_dtype(COMMAND), types.uint8))
 _HEAR = types.int64(_LINK, _BYTES, types.int64)  # signatures of a driver's two entry points
 _SAY = types.int64(_LINK, _COMMAND, types.int64, _BYTES)
-_BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 
 
 def new_link() -> np.void:
@@ -75,18 +73,10 @@ def new_link() -> np.void:
 
 
 def entry_points(receive: Any, speak: Any) -> tuple[int, int]:
-    """Compile a driver's `receive` and `speak` for calls by address; returns their two addresses.
-
-    Numba keeps compiled code by the file, name and line of a function, whatever the names in it stand for. So the entry
-    points are compiled as if each driver had them in its own file.
-    """
-    names = {"carray": carray, "TX_SIZE": TX_SIZE, "_receive": receive, "_speak": speak, "__name__": receive.__module__}
-    file = receive.py_func.__code__.co_filename
-    hear, say = (
-        cfunc(signature, cache=True)(FunctionType(entry.__code__.replace(co_filename=file), names))
-        for signature, entry in ((_HEAR, _hear_entry), (_SAY, _say_entry))
-    )
-    return int(hear.address or 0), int(say.address or 0)
+    """Compile a driver's `receive` and `speak` for calls by address; returns their two addresses."""
+    hear = entry_of(receive, _hear_entry, _HEAR, {"_receive": receive})
+    say = entry_of(speak, _say_entry, _SAY, {"_speak": speak, "TX_SIZE": TX_SIZE})
+    return address_of(hear), address_of(say)
 
 
 def _hear_entry(link, rx, n):
@@ -95,23 +85,6 @@ def _hear_entry(link, rx, n):
 
 def _say_entry(link, command, send, out):
     return _speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))  # type: ignore[name-defined]  # noqa: F821
-
-
-def call_at_address(context, builder, signature, values):
-    """Call the function at the address ``values[0]``; records and arrays go as the address of their data.
-
-    Parameters
-    ----------
-    context, builder, signature, values
-        As numba gives them to the code generator of an intrinsic; of the values, numbers go as they are.
-    """
-    given = []
-    for kind, value in zip(signature.args[1:], values[1:], strict=True):
-        if isinstance(kind, types.Array):
-            value = context.make_array(kind)(context, builder, value).data
-        given.append(value if isinstance(kind, types.Number) else builder.bitcast(value, _BYTE))
-    function = ir.FunctionType(_WHOLE, [value.type for value in given])
-    return builder.call(builder.inttoptr(values[0], function.as_pointer()), given)
 
 
 @intrinsic

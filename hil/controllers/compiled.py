@@ -100,9 +100,10 @@ class CompiledController:
         InputError
             It does not compile, or nobody named its file.
         """
+        from firmware_interface.by_address import address_of
         from hil.loop.law import Law
 
-        address = int(law_code(self.known_file, watched).address or 0)
+        address = address_of(law_code(self.known_file, watched))
         return Law(address, np.array([*self.settings.values()], float), len(self.states), *self.speeds)
 
     def linearised(self, v: float) -> LinearLaw:

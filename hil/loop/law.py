@@ -6,21 +6,21 @@ Every law is one compiled, pure function::
 
 ``settings`` (n,) float64 is constant during a run, ``state`` (m,) float64 is all that the law remembers, ``signals`` is
 a record of LOOP_SIGNALS, ``reference`` one of LOOP_REFERENCE, and ``out`` one of WISH, which it fills. The tick reaches
-it through a function pointer, as it reaches a driver (`firmware_interface.devices.link`): so the tick is compiled once
+it through a function pointer, as it reaches a driver (`firmware_interface.by_address`): so the tick is compiled once
 for all laws, a run compiles only the law it has, and a new law touches nothing but its own file and a line of the
 registry. State is plain float64 so that the tick can tell whether it is still finite, and start it anew.
 """
 
 import math
 from functools import cache
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, from_dtype, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
+from firmware_interface.by_address import address_of, entry_of
 from firmware_interface.kernels import njit
 from models.array_types import Array
 
@@ -75,9 +75,6 @@ _BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 def law_entry(step: Any, by_number: bool = False) -> int:
     """Compile a law for calls by address, once in a process; returns its address.
 
-    Numba keeps compiled code by the file, name and line of a function, so the entry is compiled as if it stood in the
-    law's own file, under a name of its own: two laws that share one would be one, with the memory of the other.
-
     Parameters
     ----------
     step : compiled function
@@ -85,7 +82,7 @@ def law_entry(step: Any, by_number: bool = False) -> int:
         It takes signals and reference as plain arrays, because it chooses its inputs by number.
     """
     entry, signature = (_entry_by_number, _STEP_BY_NUMBER) if by_number else (_entry, _STEP)
-    return int(_compiled_entry(step, entry, signature, cache=True).address or 0)
+    return address_of(entry_of(step, entry, signature, {"_step": step, "_S": _N_SIGNALS, "_R": len(REFERENCES)}))
 
 
 def guarded_entry(step: Any) -> Any:
@@ -94,17 +91,7 @@ def guarded_entry(step: Any) -> Any:
     Whatever it raises becomes a wish that is not a number, without the interpreter. Its code is kept nowhere: numba
     tells files apart by their date, and a person may change one twice within its resolution.
     """
-    return _compiled_entry(step, _guarded_entry, _STEP, cache=False)
-
-
-def _compiled_entry(step: Any, entry: Any, signature: Any, cache: bool) -> Any:
-    """Compile ``entry`` around a law."""
-    names = {"carray": carray, "_step": step, "__name__": step.__module__, "_S": _N_SIGNALS, "_R": len(REFERENCES)}
-    names |= {"_NAN": math.nan}
-    own, name = step.py_func.__code__.co_filename, f"{step.__name__}_entry"
-    line = step.py_func.__code__.co_firstlineno
-    code = entry.__code__.replace(co_filename=own, co_name=name, co_qualname=name, co_firstlineno=line)
-    return cfunc(signature, cache=cache)(FunctionType(code, names))
+    return entry_of(step, _guarded_entry, _STEP, {"_step": step, "_NAN": math.nan}, cache=False)
 
 
 def _entry(settings, n, state, m, signals, reference, out):

@@ -5,14 +5,13 @@ What writes is reached through its address, so that simulated time compiles for 
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import FunctionType
-from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.devices.link import RX_SIZE, call_at_address
+from firmware_interface.by_address import address_of, call_at_address, entry_of
+from firmware_interface.devices.link import RX_SIZE
 from firmware_interface.kernels import njit
 from firmware_interface.twins.place.camera import camera_habits, send_camera
 from firmware_interface.twins.place.distance import distance_habits, send_distance
@@ -40,12 +39,10 @@ def new_place_twin(kind: str, settings: Mapping[str, float], **more) -> np.void:
 
 @cache
 def _address(kind: str) -> int:
-    """Compile what writes the messages of a kind, for calls by address; as `link.entry_points` does for drivers."""
-    send: Any = _SENDERS[kind]
-    names = {"carray": carray, "RX_SIZE": RX_SIZE, "_send": send, "__name__": send.__module__}
-    code = _send_entry.__code__.replace(co_filename=send.py_func.__code__.co_filename)
-    entry = cfunc(types.int64(_TWIN, types.float64, _BYTES), cache=True)(FunctionType(code, names))
-    return int(entry.address or 0)
+    """Compile what writes the messages of a kind, for calls by address."""
+    send = _SENDERS[kind]
+    signature = types.int64(_TWIN, types.float64, _BYTES)
+    return address_of(entry_of(send, _send_entry, signature, {"_send": send, "RX_SIZE": RX_SIZE}))
 
 
 def _send_entry(s, t, out):

@@ -5,14 +5,13 @@ Both are reached through their addresses, so that simulated time compiles for th
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from types import FunctionType
-from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.devices.link import RX_SIZE, call_at_address
+from firmware_interface.by_address import address_of, call_at_address, entry_of
+from firmware_interface.devices.link import RX_SIZE
 from firmware_interface.kernels import njit
 from firmware_interface.twins.speed.belt import BELT_TWIN, BeltFault, hear_belt, new_belt, report_belt
 from firmware_interface.twins.speed.odrive_wheel import hear_odrive_wheel, new_odrive_wheel, tell_odrive_wheel
@@ -54,20 +53,12 @@ def new_speed_drive(kind: str, settings: Mapping[str, float], faults: Sequence[B
 
 @cache
 def _addresses(kind: str) -> tuple[int, int]:
-    """Compile what hears and what speaks, for calls by address; as `link.entry_points` does for drivers."""
-    hears, tells = _SPEAKERS[kind]
-    hear: Any = hears
-    names = {"carray": carray, "RX_SIZE": RX_SIZE, "_hear": hears, "_tell": tells, "__name__": hear.__module__}
-    file = hear.py_func.__code__.co_filename
-    entries = (
-        (_hear_entry, types.int64(_TWIN, types.float64, types.int64, _BYTES)),
-        (_tell_entry, types.int64(_TWIN, types.float64, types.int64, _BYTES)),
-    )
-    hear_at, tell_at = (
-        cfunc(signature, cache=True)(FunctionType(entry.__code__.replace(co_filename=file), names))
-        for entry, signature in entries
-    )
-    return int(hear_at.address or 0), int(tell_at.address or 0)
+    """Compile what hears and what speaks, for calls by address."""
+    hear, tell = _SPEAKERS[kind]
+    names = {"_hear": hear, "_tell": tell, "RX_SIZE": RX_SIZE}
+    signature = types.int64(_TWIN, types.float64, types.int64, _BYTES)
+    heard, told = entry_of(hear, _hear_entry, signature, names), entry_of(tell, _tell_entry, signature, names)
+    return address_of(heard), address_of(told)
 
 
 def _hear_entry(b, t, n, rx):

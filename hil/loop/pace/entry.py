@@ -10,7 +10,8 @@ import numpy as np
 from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.devices.link import LINK_STATE, call_at_address
+from firmware_interface.by_address import address_of, call_at_address
+from firmware_interface.devices.link import LINK_STATE
 from firmware_interface.kernels import njit
 from hil.loop.pace.settings import SPEED_DRIVE
 from hil.loop.pace.speed_hold import PACING, hold_speed
@@ -22,7 +23,7 @@ _HOLD = _WHOLE(_SETTINGS, _PACING, types.CPointer(_REAL), _WHOLE, _LINKS, _WHOLE
 
 def reach_pace(settings: np.void) -> np.void:
     """Settings of a machine that keeps its speed, told where its compiled loop is; compiles, or loads, that."""
-    settings["hold"] = int(_compiled_hold().address or 0)
+    settings["hold"] = address_of(_compiled_hold())
     return settings
 
 

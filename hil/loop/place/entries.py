@@ -11,7 +11,8 @@ import numpy as np
 from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.devices.link import LINK_STATE, call_at_address
+from firmware_interface.by_address import address_of, call_at_address
+from firmware_interface.devices.link import LINK_STATE
 from firmware_interface.kernels import njit
 from firmware_interface.messages import SAMPLE
 from hil.loop.law import LOOP_SIGNALS
@@ -34,7 +35,7 @@ _TELL = types.int64(types.CPointer(types.float64), types.int64, _ON_ROUTE, _PLAC
 def reach_place(settings: np.void) -> np.void:
     """Settings of a machine with a sensor of place, told where its compiled tracker is; compiles, or loads, that."""
     track, tell = _compiled()
-    settings["track"], settings["tell"] = int(track.address or 0), int(tell.address or 0)
+    settings["track"], settings["tell"] = address_of(track), address_of(tell)
     return settings
 
 
