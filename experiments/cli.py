@@ -6,11 +6,14 @@ Only what the help needs is imported here; each command imports its rooms when i
 
 import gc
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -167,7 +170,7 @@ def main() -> None:
     """Run the command line; bad input and absent devices end in one sentence and exit code 2."""
     try:
         try:
-            with memory_of_a_command(), _seldom_collecting():
+            with memory_of_a_command(), _seldom_collecting(), _ending_tidily():
                 _command_line()()
         finally:
             _flush()
@@ -200,6 +203,23 @@ def _seldom_collecting() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@contextmanager
+def _ending_tidily() -> Iterator[None]:
+    """Let SIGTERM end a command by way of its own endings: the cursor is shown again, what is half written removed."""
+    if threading.current_thread() is not threading.main_thread():  # signals reach the main thread only
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    sys.exit(128 + number)  # as a shell tells it
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,11 +144,15 @@ def spread(
         yield from ((i, function(piece)) for i, piece in enumerate(pieces))
         return
     # new interpreters: a fork would copy locks that threads of this process hold
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    pool, others = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")), set(active_children())
     try:
         futures = {pool.submit(function, piece): i for i, piece in enumerate(pieces)}
         for future in as_completed(futures):
             yield futures[future], future.result()
+    except BaseException:  # SIGTERM to this process alone: those that work for it end as well
+        for process in set(active_children()) - others:
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
