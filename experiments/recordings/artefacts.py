@@ -1,7 +1,7 @@
 """Missing samples, jumps and saturations: found in every kind of recording, named, and not free.
 
-A missing value and a spike of a few samples are bridged by a straight line, so that one bad sample does not
-spoil its surroundings; nothing is ever fitted there, for the recording is not free where it was mended.
+Missing values and a spike of a few samples are bridged by a straight line, so that one bad sample does not spoil its
+surroundings. Where that takes longer than a missing row may, or hides a spike, the recording is not free.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
+from experiments.recordings.checked import BESIDE_SIGNALS, BRIDGED_TIME, RESPONSE_SIGNALS, Recorded
 from models.array_types import Array, RowSpans, true_spans
 from models.errors import InputError
 from models.noise_statistics import robust_deviation
@@ -73,7 +73,7 @@ def mend_flaws(recorded: Recorded) -> Recorded:
         serves = quantity not in BESIDE_SIGNALS
         if lost.any():
             recorded, values = _bridged(recorded, quantity, values, lost, rules)
-            used |= widen_mask(lost, recorded, rules) & serves
+            used |= widen_mask(_mask(_long_gaps(lost, recorded.response.dt), n), recorded, rules) & serves
         for what, finder in FLAW_FINDERS.items():
             # what a machine does before it runs or after it fell concerns nobody
             spans = [span for span in finder(recorded, quantity, values, rules) if _concerns(recorded, *span)]
@@ -266,13 +266,20 @@ def _bridged(
     recorded: Recorded, quantity: str, values: Array, lost: NDArray[np.bool_], rules: FlawRules
 ) -> tuple[Recorded, Array]:
     t, name = recorded.response.t, recorded.name(quantity)
-    spans = true_spans(lost)
+    long = _long_gaps(lost, recorded.response.dt)
     said = [
-        f"{name}: {'a value is' if b - a == 1 else f'{b - a} values are'} missing {_when(t, a, b)}, not free"
-        for a, b in spans
+        f"{name}: {'a value is' if b - a == 1 else f'{b - a} values are'} missing {_when(t, a, b)}, "
+        f"{'not free' if (a, b) in long else 'bridged'}"
+        for a, b in true_spans(lost)
     ]
     recorded = recorded.remarked(*_shortened(said, f"{name}: {{}} more parts without values", rules))
     return _filled(recorded, quantity, values, lost)
+
+
+def _long_gaps(lost: NDArray[np.bool_], dt: float) -> RowSpans:
+    """Spans of missing values too long to be bridged, or at an end, where nothing is known beyond them."""
+    n = len(lost)
+    return [(a, b) for a, b in true_spans(lost) if (b - a + 1) * dt > BRIDGED_TIME or a == 0 or b == n]
 
 
 def _without(recorded: Recorded, quantity: str, share: float) -> Recorded:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import MIN_RECORDING_ROWS
+from experiments.recordings.checked import BRIDGED_TIME, MIN_RECORDING_ROWS
 from experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
 from models.array_types import Array
 from models.errors import InputError
@@ -15,7 +15,6 @@ DATES_FROM = 1e7  # s; a time beyond 115 days is a date, and the recording is ti
 LONGEST_STEP, SHORTEST_STEP = 0.05, 2e-5  # s between samples: 20 Hz cannot show weave, 50 kHz is a unit gone wrong
 EVEN_WITHIN = 1e-6  # of a step: times that are even already
 UNEVEN_BEYOND = 0.02  # of a step: times further from even than this are interpolated
-BRIDGED_TIME = 0.0225  # s; weave turns by less than a tenth of a radian meanwhile
 MOST_BACKWARDS = 0.1  # of the rows may have to go because their time does not increase
 GAPS_TOLD = 5  # gaps by name
 CLOCK_RAN_ON = 3  # rows in a row with earlier times that increase: fewer came late by themselves

@@ -69,6 +69,27 @@ def test_missing_values_are_bridged_named_and_not_free():
     assert rows_not_free(recorded) == (495, 524, 30)  # 0.05 s on either side
 
 
+@pytest.mark.parametrize(
+    ("rows", "free"), [(slice(500, 501), True), (slice(500, 502), False), (slice(1999, 2000), False)]
+)
+def test_what_is_missing_as_briefly_as_a_missing_row_is_bridged_and_free(rows, free):
+    recorded = with_rows("phi_dot", rows, np.nan)
+    (remark,) = mend_flaws(recorded).response.remarks
+    assert remark.endswith(", bridged" if free else ", not free")
+    assert (rows_not_free(recorded) is None) == free
+
+
+def test_a_logger_that_loses_a_value_now_and_then_costs_no_window():
+    """One in a hundred: all windows were lost, while of a log without those rows none was."""
+    whole = kicked(length=14.0, kicks=(2.0, 8.0))
+    y = np.array(whole.phi_dot)
+    y[np.random.default_rng(3).random(len(y)) < 0.01] = np.nan
+    mended = inspect_recording(Recorded(replace(whole, phi_dot=y)))
+    found = [[(w.t_start, w.t_end) for w in find_windows(r)[0]] for r in (inspect_recording(Recorded(whole)), mended)]
+    assert len(found[0]) == len(found[1]) == 2
+    np.testing.assert_allclose(found[1], found[0], atol=0.03)
+
+
 def test_a_spike_is_named_and_bridged():
     recorded = with_rows("phi_dot", [700, 701], [2.0, -2.0])
     response = mend_flaws(recorded).response
@@ -161,7 +182,7 @@ def test_no_window_crosses_a_flaw():
     assert len(windows) == 2
     y = whole.phi_dot.copy()
     row = windows[0].start + 300  # 1.5 s into the first window, whose cycle takes 1.2 s
-    y[row] = np.nan
+    y[row : row + 4] = np.nan
     response = inspect_recording(Recorded(replace(whole, phi_dot=y)))
     shorter, _ = find_windows(response)
     assert len(shorter) == 2

@@ -115,15 +115,16 @@ def test_missing_binary_and_gappy_files(tmp_path):
         foreign.read_foreign(tmp_path / "binary.csv")
 
 
-def test_a_gap_and_a_missing_value_are_told_and_not_free(tmp_path):
+def test_gaps_are_told_and_not_free_but_for_a_missing_value(tmp_path):
     rows = [f"{0.005 * k + (1.0 if k > 600 else 0.0):.3f},2.5,{np.sin(0.6 * k):.4f}" for k in range(1200)]
     response = foreign.read_foreign(written(tmp_path, ",".join(kooijman.COLUMNS) + "\n" + "\n".join(rows)))
     assert response.remarks == ("column t_s of some_9kph.log: 200 rows are missing from 3.000 to 4.005 s, not free",)
     assert response.dt == pytest.approx(0.005)
     assert not response.free[(response.t > 3.001) & (response.t < 4.004)].any()
     rows = delft_rows(120)
-    rows[60] = "0.1,,0.01,0.06,0.02,0.0,0.1,0.0"
+    rows[30] = rows[60] = rows[61] = "0.1,,0.01,0.06,0.02,0.0,0.1,0.0"
     response = foreign.read_foreign(written(tmp_path, DELFT_HEADER + "\n" + "\n".join(rows)))
-    assert response.remarks[0] == "speed: a value is missing at 0.600 s, not free"
-    assert response.v[60] == 2.5
-    assert np.flatnonzero(~response.free).tolist() == list(range(55, 66))  # 0.05 s on either side
+    assert response.remarks[0] == "speed: a value is missing at 0.300 s, bridged"
+    assert response.remarks[1] == "speed: 2 values are missing from 0.600 to 0.610 s, not free"
+    assert response.v[[30, 60, 61]].tolist() == [2.5, 2.5, 2.5]
+    assert np.flatnonzero(~response.free).tolist() == list(range(55, 67))  # 0.05 s on either side
