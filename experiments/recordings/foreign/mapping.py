@@ -42,6 +42,11 @@ OTHER_KEYS = {
     "text": ("delimiter", "decimal", "header_line", "skip", "ragged"),
 }
 KICK_SOURCES = {"times": (), "beside": ("column", "kind", "clock"), "column": ()}  # first one counts; what it heeds
+NEEDS = {  # what a table has to have one of, where it has some of these keys
+    "kicks": ((*OTHER_KEYS["kicks"],), (*KICK_SOURCES,)),
+    "free": (("equals", "after"), ("column",)),
+    "rows": (("equals",), ("column",)),
+}
 PLAIN_KEYS = ("label", "bicycle", "law", "kind", "format")
 SHIPPED_MAPPINGS = "mapping-{}.toml"  # in experiments/recordings/data
 
@@ -130,6 +135,8 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
     missing = [key for key in REQUIRED_QUANTITIES if key not in quantities and not kind]
     if missing:
         raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
+    for key, needs in NEEDS.items():
+        _require_source(document.get(key, {}), needs, f"{name} [{key}]")
     _require_one_source(document.get("kicks", {}), f"{name} [kicks]")
     time = document.get("time", {})
     rate = _checked_time(time, name, bool(kind), [key for key, column in quantities.items() if column.time])
@@ -162,6 +169,14 @@ def _require_known(document: AnyMapping[str, Any], name: str) -> None:
             raise InputError(
                 f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {shortened(value)}"
             )
+
+
+def _require_source(table: AnyMapping[str, Any], needs: tuple[tuple[str, ...], tuple[str, ...]], where: str) -> None:
+    """Refuse keys that nothing would heed, for what they say something of is not there."""
+    keys, sources = needs
+    idle = [key for key in keys if key in table]
+    if idle and not any(source in table for source in sources):
+        raise InputError(f"{where}: wanted {' or '.join(sources)} beside {' and '.join(idle)}, found none; add it")
 
 
 def _require_one_source(kicks: AnyMapping[str, Any], where: str) -> None:
