@@ -10,9 +10,11 @@ from experiments.reports.eigenvalues import (
     ERROR_BAR_STYLE,
     MUTED_COLOUR,
     Series,
+    bars_of,
     figure_style,
     legend_above,
     new_figure,
+    range_with_bars,
     styled,
 )
 
@@ -48,9 +50,11 @@ def plane_figure(series: Sequence[Series]) -> "Figure":
             )
         ax.axvline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         ax.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
-        seen = np.array([complex(c.fit.re, c.fit.im) for one in series for c in one.comparisons])
-        if len(seen):
-            ax.set_xlim(min(seen.real.min(), 0.0) - PLANE_MARGIN, max(seen.real.max(), 0.0) + PLANE_MARGIN)
-            ax.set_ylim(max(0.0, seen.imag.min() - PLANE_MARGIN), seen.imag.max() + PLANE_MARGIN)
+        fits = [c.fit for one in series for c in one.comparisons]
+        if fits:
+            seen, (across, up) = np.array([complex(fit.re, fit.im) for fit in fits]), bars_of(fits)
+            (left, right), (low, high) = range_with_bars(seen.real, across), range_with_bars(seen.imag, up)
+            ax.set_xlim(min(left, 0.0) - PLANE_MARGIN, max(right, 0.0) + PLANE_MARGIN)
+            ax.set_ylim(max(0.0, low - PLANE_MARGIN), high + PLANE_MARGIN)
         legend_above(figure, legend)
     return figure

@@ -19,7 +19,7 @@ from scipy.special import stdtrit
 
 from experiments.analysis.compare import SampleStatistics
 from experiments.analysis.random_effects import CONFIDENCE_LEVEL as CONFIDENCE
-from experiments.datatypes import Comparison
+from experiments.datatypes import Comparison, Fit
 from experiments.recordings.published import Figure7
 from models.array_types import Array
 from models.harmless_text import harmless
@@ -231,7 +231,7 @@ def _published(ax: "Axes", figure7: Figure7, part: str) -> Any:
 
 
 def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | None) -> None:
-    """Show what was measured with room around it, not the far ends of the curves."""
+    """Show what was measured, bars included, with room around it, not the far ends of the curves."""
     v = [c.window.v_mean for one in series for c in one.comparisons]
     values = [complex(c.fit.re, c.fit.im) for one in series for c in one.comparisons]
     if figure7 is not None:
@@ -247,9 +247,34 @@ def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | 
             values += list(one.curve.values[inside].ravel())
     seen = np.array(values)
     seen = seen[np.isfinite(seen)]
-    for ax, y in zip(axes, (seen.real, seen.imag), strict=True):
+    fits = [c.fit for one in series for c in one.comparisons]
+    for ax, y, bars in zip(axes, (seen.real, seen.imag), bars_of(fits), strict=True):
         margin = 0.12 * max(float(np.ptp(y)), 1.0)
-        ax.set_ylim(min(y.min(), 0.0) - margin, max(y.max(), 0.0) + margin)
+        low, high = range_with_bars(y, bars)
+        ax.set_ylim(min(low, 0.0) - margin, max(high, 0.0) + margin)
+
+
+def bars_of(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of the bars of fits, (2, n) each: of the real parts and of the imaginary parts."""
+    numbers = np.array([(fit.re, fit.re_std, fit.im, fit.im_std) for fit in fits]).reshape(-1, 4)
+    re, re_std, im, im_std = numbers.T
+    ends = np.array([[-BAR_STDS], [BAR_STDS]])
+    return re + ends * re_std, im + ends * im_std
+
+
+def range_with_bars(y: np.ndarray, bars: np.ndarray) -> tuple[float, float]:
+    """Least and greatest of what is drawn; on either side bars widen it by what the values span, no more.
+
+    Parameters
+    ----------
+    y : (m,)
+        Values.
+    bars : (2, n)
+        Ends of bars; those that are not finite count for nothing.
+    """
+    room = max(float(np.ptp(y)), 1.0)
+    shown = np.append(y, np.clip(bars[np.isfinite(bars)], y.min() - room, y.max() + room))
+    return float(shown.min()), float(shown.max())
 
 
 def residual_figure(series: Sequence[Series]) -> "Figure":

@@ -1,10 +1,14 @@
 """Numbers and figures of the report: digits as printed, envelopes, axes, intervals."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from experiments.analysis.compare import SampleStatistics
+from experiments.datatypes import Fit
 from experiments.reports import eigenvalues
+from experiments.reports.complex_plane import plane_figure
 from experiments.reports.html import typeset_number
 from experiments.reports.page.window_pictures import PictureAxis, envelope, round_step
 
@@ -48,3 +52,35 @@ def test_confidence_interval_of_a_mean_is_students():
     # Student's t for 4 degrees of freedom, 95 % two-sided: 2.776 (any table)
     spread = SampleStatistics.of([1.0, 2.0, 3.0, 4.0, 5.0])
     assert eigenvalues.half_width(spread) == pytest.approx(2.776 * np.sqrt(2.5 / 5), abs=5e-4)
+
+
+def measured(values, stds):
+    """A series of windows at 5 m/s with these eigenvalues, and the standard deviations of both of their parts."""
+    window = SimpleNamespace(v_mean=5.0, v_start=5.0, v_end=5.0)
+    fits = [
+        Fit("", value.real, value.imag, std**2 * np.eye(2), 1.0, 0.0, True, "")
+        for value, std in zip(values, stds, strict=True)
+    ]
+    prediction = SimpleNamespace(like=-1.0 + 4.0j)
+    return eigenvalues.Series("", [SimpleNamespace(window=window, fit=fit, prediction=prediction) for fit in fits])
+
+
+def test_bars_are_whole_unless_they_are_longer_than_all_else():
+    """Of a report's first figure, bars of four windows ended at the frame."""
+    series = measured([-2.0 + 8.0j, -3.0 + 9.0j, -2.5 + 8.5j], [0.2, 0.4, 30.0])
+    re, im = eigenvalues.eigenvalue_figure([series]).axes
+    (left, right), (low, high) = (getattr(plane_figure([series]).axes[0], f"get_{axis}lim")() for axis in "xy")
+    longest = eigenvalues.BAR_STDS * 0.4
+    for lower, upper in (re.get_ylim(), (left, right)):
+        assert lower < -3.0 - longest
+        assert upper >= 0.0
+        assert upper - lower < 6.0  # 30 would need 120, and nothing else could be seen
+    for lower, upper in (im.get_ylim(), (low, high)):
+        assert upper > 9.0 + longest
+        assert upper - lower < 12.0
+
+
+def test_windows_without_an_uncertainty_have_no_bars_to_show():
+    re, im = eigenvalues.eigenvalue_figure([measured([-1.0 + 4.0j], [np.nan])]).axes
+    assert re.get_ylim()[0] == pytest.approx(-1.12)
+    assert im.get_ylim()[1] == pytest.approx(4.12)
