@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -18,7 +16,7 @@ from experiments.analysis.estimators import estimate
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.datatypes import Rejected
 from experiments.recordings.published import figure7
-from experiments.reports import eigenvalues, loop
+from experiments.reports import eigenvalues
 from experiments.reports.html import ReportInput, typeset_number, write_report
 from experiments.reports.page.window_pictures import window_picture
 from experiments.theory.free_response import free_response
@@ -386,16 +384,6 @@ def test_speeds_of_windows_of_one_run_can_be_read(everything):
     boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_text()]
     assert len(boxes) > 2
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-
-
-def test_many_runs_share_one_histogram():
-    times = {f"run-{i}": (np.full(10, 1e-4), np.full(10, 1e-5)) for i in range(9)}
-    assert "all 9 runs" in eigenvalues.to_svg(loop.timing_figure(times), "timing")
-
-
-def test_importing_the_report_does_not_import_the_plotting_library():
-    code = "import sys, experiments.reports.html; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])

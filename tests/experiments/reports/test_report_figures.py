@@ -1,5 +1,7 @@
 """Numbers and figures of the report: digits as printed, envelopes, axes, intervals."""
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 from experiments.analysis.compare import SampleStatistics
 from experiments.datatypes import Fit
-from experiments.reports import eigenvalues
+from experiments.reports import eigenvalues, loop
 from experiments.reports.complex_plane import plane_figure
 from experiments.reports.html import typeset_number
 from experiments.reports.page.window_pictures import PictureAxis, envelope, round_step
@@ -84,3 +86,13 @@ def test_windows_without_an_uncertainty_have_no_bars_to_show():
     re, im = eigenvalues.eigenvalue_figure([measured([-1.0 + 4.0j], [np.nan])]).axes
     assert re.get_ylim()[0] == pytest.approx(-1.12)
     assert im.get_ylim()[1] == pytest.approx(4.12)
+
+
+def test_many_runs_share_one_histogram():
+    times = {f"run-{i}": (np.full(10, 1e-4), np.full(10, 1e-5)) for i in range(9)}
+    assert "all 9 runs" in eigenvalues.to_svg(loop.timing_figure(times), "timing")
+
+
+def test_importing_the_report_does_not_import_the_plotting_library():
+    code = "import sys, experiments.reports.html; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
