@@ -3,12 +3,11 @@
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from models.errors import InputError, UnusualBicycle
+from models.errors import InputError, UnusualBicycle, nearest
 from models.likely_mistakes import corrected, likely_mistakes
 from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameter_units import si_parameters
@@ -24,12 +23,6 @@ REMEDY = (
     "takes this file itself"
 )
 TRUSTED_BY_COMMAND = "--trust, when it was read"
-
-
-def nearest(word: str, known: Iterable[str], n: int) -> list[str]:
-    """Up to ``n`` known words that look like ``word``, whatever their case; for error messages."""
-    folded = {each.casefold(): each for each in known}
-    return [folded[match] for match in get_close_matches(word.casefold(), folded, n=n)]
 
 
 def read_text(text_or_path: str | Path) -> tuple[str, str]:
@@ -145,7 +138,7 @@ def unknown_keys(keys: Iterable[str], known: Iterable[str], what: str) -> Iterat
     """Faults of keys that are not known, with the nearest that is."""
     for key in keys:
         if key not in known:
-            close = nearest(str(key), known, n=1)
+            close = nearest(str(key), known)
             yield f"unknown {what} {key!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
 
 

@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from models.errors import InputError
-from models.parameters import Bicycle, nearest
+from models.errors import InputError, did_you_mean
+from models.parameters import Bicycle
 
 BICYCLE_SUFFIX = ".toml"
 
@@ -45,8 +45,7 @@ def _read(name: str) -> Bicycle:
 
 
 def _unknown(name: str) -> str:
-    close = nearest(name, bicycle_names(), n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(bicycle_names())}"
+    hint = did_you_mean(name, bicycle_names(), f"choose one of {', '.join(bicycle_names())}", n=3)
     return (
         f"there is no bicycle {name!r} in the catalogue; {hint} (a path ending in {BICYCLE_SUFFIX} is read as a file)"
     )

@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from models.bicycle_file import fields_of, is_number, likely_causes, read_text, shortened, trusted_for, unknown_keys
-from models.bicycle_file import nearest as nearest
 from models.errors import InputError
 from models.file_format import load_toml
 from models.parameter_table import DISPENSABLE, MASSES, MOMENTS, RADII

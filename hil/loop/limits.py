@@ -7,8 +7,7 @@ from numbers import Real
 import numpy as np
 
 from firmware_interface.messages import COMMAND_KINDS
-from models.bicycle_file import nearest
-from models.errors import InputError
+from models.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -220,8 +219,7 @@ def _given(table: dict[str, dict[str, float | str]]) -> dict[str, Limit]:
     given = {}
     for name, entry in table.items():
         if name not in _UNITS:
-            near = nearest(name, _UNITS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"the limits are {', '.join(_UNITS)}"
+            hint = did_you_mean(name, _UNITS, f"the limits are {', '.join(_UNITS)}")
             raise InputError(f"unknown limit '{name}': {hint}")
         unit = _UNITS[name]
         if not isinstance(entry, dict) or not {"value", "reason"} <= entry.keys():

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
-from models.bicycle_file import nearest
+from models.errors import nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -104,7 +104,7 @@ def _model_within(annotation: object) -> "type[BaseModel] | None":
 
 def _meant(word: str, known: Sequence[str]) -> str:
     """Ask whether the known key that ``word`` begins, or looks like, is meant; nothing where none does."""
-    close = [key for key in known if key.startswith(word)] or nearest(word, known, 1)
+    close = [key for key in known if key.startswith(word)] or nearest(word, known)
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -8,8 +8,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from models.bicycle_file import fields_of, nearest, shortened, trusted_for
-from models.errors import InputError
+from models.bicycle_file import fields_of, shortened, trusted_for
+from models.errors import InputError, did_you_mean
 from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameters import Bicycle
 
@@ -85,11 +85,8 @@ def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
         if not found:
             raise InputError(f"line {number} wants NAME = VALUE or NAME = VALUE +/- STD, found {shortened(said)}")
         if name not in PARAMETERS and name not in _SAME_AS and name not in _ZERO:
-            close = nearest(name, PARAMETERS, n=1)
-            raise InputError(
-                f"line {number} has the parameter {shortened(name)}, which no bicycle has"
-                + (f"; did you mean {close[0]}?" if close else "")
-            )
+            meant = did_you_mean(name, PARAMETERS, "leave it out")
+            raise InputError(f"line {number} has the parameter {shortened(name)}, which no bicycle has; {meant}")
         if name in values:
             raise InputError(f"line {number} gives {name} a second time: keep one")
         values[name] = sum(value for value, _ in found) / len(found)

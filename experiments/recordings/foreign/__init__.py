@@ -17,8 +17,7 @@ from experiments.recordings.foreign.labs import chalmers, peterson
 from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording
 from models import catalogue
-from models.errors import InputError
-from models.parameters import nearest
+from models.errors import InputError, did_you_mean
 
 
 class KnownKind(NamedTuple):
@@ -117,7 +116,6 @@ def _recognised(table: Table) -> KnownKind | None:
 
 def _known(kind: str) -> KnownKind:
     if kind not in KNOWN_KINDS:
-        close = nearest(kind, KNOWN_KINDS, n=1)
-        hint = f"did you mean {close[0]}?" if close else "give one of those, or a mapping file"
+        hint = did_you_mean(kind, KNOWN_KINDS, "give one of those, or a mapping file")
         raise InputError(f"wanted a kind out of {', '.join(KNOWN_KINDS)}, found {kind!r}; {hint}")
     return KNOWN_KINDS[kind]

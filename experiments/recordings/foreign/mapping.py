@@ -14,9 +14,9 @@ from typing import Any
 from experiments.recordings.foreign import units
 from models import catalogue
 from models.bicycle_file import shortened
-from models.errors import InputError
+from models.errors import InputError, did_you_mean
 from models.file_format import load_toml, require_format
-from models.parameters import Bicycle, nearest
+from models.parameters import Bicycle
 from models.text_file import read_text_file
 
 QUANTITY_UNITS: dict[str, dict[str, float]] = {
@@ -159,12 +159,12 @@ def _require_known(document: AnyMapping[str, Any], name: str) -> None:
     known = [*QUANTITY_UNITS, *OTHER_KEYS, *PLAIN_KEYS]
     for key, value in document.items():
         if key not in known:
-            raise InputError(f"{name}: nothing is called {key!r}{_near(key, known)}")
+            raise InputError(f"{name}: nothing is called {key!r}; {_near(key, known)}")
         allowed = COLUMN_KEYS if key in QUANTITY_UNITS else OTHER_KEYS.get(key)
         if isinstance(value, dict) and allowed:
             for inner in value:
                 if inner not in allowed:
-                    raise InputError(f"{name} [{key}]: nothing is called {inner!r}{_near(inner, allowed)}")
+                    raise InputError(f"{name} [{key}]: nothing is called {inner!r}; {_near(inner, allowed)}")
         elif key in QUANTITY_UNITS or (key in OTHER_KEYS and key not in PLAIN_KEYS):
             raise InputError(
                 f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {shortened(value)}"
@@ -329,5 +329,4 @@ def _bicycle(given: Any, folder: Path, name: str, trust: bool) -> Bicycle | None
 
 
 def _near(word: str, known: Any) -> str:
-    close = nearest(word, known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; it may have {', '.join(known)}"
+    return did_you_mean(word, known, f"it may have {', '.join(known)}")

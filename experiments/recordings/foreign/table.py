@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from experiments.recordings.checked import MIN_RECORDING_ROWS
 from models.array_types import Array
-from models.errors import InputError
-from models.parameters import nearest
+from models.errors import InputError, did_you_mean
 
 LONGEST_TEXT = 60  # characters of a wrong value in a sentence
 MOST_TABLE_COLUMNS = 10_000
@@ -67,9 +66,8 @@ class Table:
                 f"wanted one column {name!r} in {self.source}, found {', '.join(found)}; give the whole name"
             )
         known = [*self.columns, *self.unread]
-        close = nearest(name, known, n=3)
         listed = ", ".join(known[:20]) + (" ..." if len(known) > 20 else "")
-        hint = f"did you mean {' or '.join(close)}?" if close else "give one of those"
+        hint = did_you_mean(name, known, "give one of those", n=3)
         raise InputError(f"wanted a column {name!r} in {self.source}, found {listed or 'no columns'}; {hint}")
 
     def told(self, name: str) -> NDArray[np.bool_]:

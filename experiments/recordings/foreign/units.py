@@ -4,8 +4,7 @@ import re
 from math import pi
 
 from models.bicycle_file import shortened
-from models.errors import InputError
-from models.parameters import nearest
+from models.errors import InputError, did_you_mean
 
 ANGLE_UNITS = {"rad": 1.0, "mrad": 1e-3, "deg": pi / 180}
 RATE_UNITS = {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": pi / 180, "rpm": pi / 30}
@@ -34,8 +33,7 @@ def unit_factor(unit: str, known: dict[str, float], where: str) -> float:
         return known[name]
     if name in UNSCALED_UNITS:
         raise InputError(f"{where}: a reading in {name} needs scale (what one of them is, such as '50 deg/s') and zero")
-    close = nearest(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else "give one of those"
+    hint = did_you_mean(name, known, "give one of those")
     raise InputError(f"{where}: wanted a unit out of {', '.join(known)}, found {shortened(unit)}; {hint}")
 
 
