@@ -1,4 +1,4 @@
-"""Exception for input that a person can put right, warning of input that a person vouches for, and words meant."""
+"""Input that a person can put right, or vouches for, and the question whether another word is meant."""
 
 from collections.abc import Iterable
 

@@ -176,7 +176,7 @@ def _require_source(table: AnyMapping[str, Any], needs: tuple[tuple[str, ...], t
     keys, sources = needs
     idle = [key for key in keys if key in table]
     if idle and not any(source in table for source in sources):
-        raise InputError(f"{where}: wanted {' or '.join(sources)} beside {' and '.join(idle)}, found none; add it")
+        raise InputError(f"{where}: wanted {' or '.join(sources)} too, found {' and '.join(idle)} alone; add it")
 
 
 def _require_one_source(kicks: AnyMapping[str, Any], where: str) -> None:
