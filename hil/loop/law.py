@@ -16,11 +16,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.by_address import address_of, entry_of
+from firmware_interface.by_address import address_of, call_at_address, entry_of
 from firmware_interface.kernels import njit
 from models.array_types import Array
 
@@ -68,7 +67,6 @@ _ONE = {
 _NUMBERS = types.CPointer(types.float64)
 _STEP = types.int64(_NUMBERS, types.int64, _NUMBERS, types.int64, _ONE["s"], _ONE["r"], _ONE["o"])
 _STEP_BY_NUMBER = types.int64(_NUMBERS, types.int64, _NUMBERS, types.int64, _NUMBERS, _NUMBERS, _ONE["o"])
-_BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 
 
 @cache
@@ -115,22 +113,10 @@ def _guarded_entry(settings, n, state, m, signals, reference, out):
     return 0
 
 
-def _call(context, builder, signature, values):
-    """Call the law at the address ``values[0]``; arrays go as the address and number of their values."""
-    given = []
-    for kind, value in zip(signature.args[1:], values[1:], strict=True):
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, value)
-            given += [builder.bitcast(array.data, _BYTE), array.nitems]
-        else:
-            given.append(builder.bitcast(value, _BYTE))
-    function = ir.FunctionType(_WHOLE, [value.type for value in given])
-    return builder.call(builder.inttoptr(values[0], function.as_pointer()), given)
-
-
 @intrinsic
-def _stepped(typingctx, address, settings, state, signals, reference, out):
-    return types.int64(types.uint64, settings, state, signals, reference, out), _call
+def _stepped(typingctx, address, settings, n, state, m, signals, reference, out):
+    number = types.int64
+    return number(types.uint64, settings, number, state, number, signals, reference, out), call_at_address
 
 
 @njit(cache=True, nogil=True)
@@ -144,7 +130,7 @@ def wished_torque(law, settings, state, signals, reference, wish):
         ``state`` is changed in place.
     signals, reference, wish : records of LOOP_SIGNALS, LOOP_REFERENCE and WISH
     """
-    _stepped(law.step, settings, state, signals, reference, wish)  # type: ignore[call-arg]
+    _stepped(law.step, settings, settings.size, state, state.size, signals, reference, wish)  # type: ignore[call-arg]
     for number in state:
         if not math.isfinite(number):
             return math.nan  # the supervisor answers it like any wish that is not a number
