@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import BESIDE_SIGNALS, BRIDGED_TIME, RESPONSE_SIGNALS, Recorded
+from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded, takes_too_long
 from models.array_types import Array, RowSpans, true_spans
 from models.errors import InputError
 from models.noise_statistics import robust_deviation
@@ -72,8 +72,9 @@ def mend_flaws(recorded: Recorded) -> Recorded:
             continue
         serves = quantity not in BESIDE_SIGNALS
         if lost.any():
-            recorded, values = _bridged(recorded, quantity, values, lost, rules)
-            used |= widen_mask(_mask(_long_gaps(lost, recorded.response.dt), n), recorded, rules) & serves
+            long = _long_gaps(lost, recorded.response.dt)
+            recorded, values = _bridged(recorded, quantity, values, lost, long, rules)
+            used |= widen_mask(long, recorded, rules) & serves
         for what, finder in FLAW_FINDERS.items():
             # what a machine does before it runs or after it fell concerns nobody
             spans = [span for span in finder(recorded, quantity, values, rules) if _concerns(recorded, *span)]
@@ -263,23 +264,28 @@ def _filled(recorded: Recorded, quantity: str, values: Array, bad: NDArray[np.bo
 
 
 def _bridged(
-    recorded: Recorded, quantity: str, values: Array, lost: NDArray[np.bool_], rules: FlawRules
+    recorded: Recorded,
+    quantity: str,
+    values: Array,
+    lost: NDArray[np.bool_],
+    long: NDArray[np.bool_],
+    rules: FlawRules,
 ) -> tuple[Recorded, Array]:
+    """Draw straight lines over the rows (n,) that are lost, and name them; those of long gaps are not free."""
     t, name = recorded.response.t, recorded.name(quantity)
-    long = _long_gaps(lost, recorded.response.dt)
     said = [
         f"{name}: {'a value is' if b - a == 1 else f'{b - a} values are'} missing {_when(t, a, b)}, "
-        f"{'not free' if (a, b) in long else 'bridged'}"
+        f"{'not free' if long[a] else 'bridged'}"
         for a, b in true_spans(lost)
     ]
     recorded = recorded.remarked(*_shortened(said, f"{name}: {{}} more parts without values", rules))
     return _filled(recorded, quantity, values, lost)
 
 
-def _long_gaps(lost: NDArray[np.bool_], dt: float) -> RowSpans:
-    """Spans of missing values too long to be bridged, or at an end, where nothing is known beyond them."""
+def _long_gaps(lost: NDArray[np.bool_], dt: float) -> NDArray[np.bool_]:
+    """Rows (n,) of missing values too long to be bridged, or at an end, where nothing is known beyond them."""
     n = len(lost)
-    return [(a, b) for a, b in true_spans(lost) if (b - a + 1) * dt > BRIDGED_TIME or a == 0 or b == n]
+    return _mask([(a, b) for a, b in true_spans(lost) if takes_too_long(b - a, dt) or a == 0 or b == n], n)
 
 
 def _without(recorded: Recorded, quantity: str, share: float) -> Recorded:

@@ -11,6 +11,11 @@ MIN_RECORDING_ROWS = 50  # less than half a second of any recording
 BRIDGED_TIME = 0.0225  # s from value to value; weave turns by less than a tenth of a radian meanwhile
 
 
+def takes_too_long(missing: Any, dt: float) -> Any:
+    """Tell where as many samples in a row, ``dt`` [s] apart, are missing (any shape) as cannot be bridged."""
+    return (missing > 0) & ((missing + 1) * dt > BRIDGED_TIME)
+
+
 @dataclass(frozen=True)
 class Recorded:
     """Response, and signals that only serve to check it.

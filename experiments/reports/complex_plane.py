@@ -52,7 +52,7 @@ def plane_figure(series: Sequence[Series]) -> "Figure":
         ax.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
         fits = [c.fit for one in series for c in one.comparisons]
         if fits:
-            seen, (across, up) = np.array([complex(fit.re, fit.im) for fit in fits]), bars_of(fits)
+            seen, (across, up) = np.array([fit.eigenvalue for fit in fits]), bars_of(fits)
             (left, right), (low, high) = range_with_bars(seen.real, across), range_with_bars(seen.imag, up)
             ax.set_xlim(min(left, 0.0) - PLANE_MARGIN, max(right, 0.0) + PLANE_MARGIN)
             ax.set_ylim(max(0.0, low - PLANE_MARGIN), high + PLANE_MARGIN)

@@ -233,7 +233,8 @@ def _published(ax: "Axes", figure7: Figure7, part: str) -> Any:
 def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | None) -> None:
     """Show what was measured, bars included, with room around it, not the far ends of the curves."""
     v = [c.window.v_mean for one in series for c in one.comparisons]
-    values = [complex(c.fit.re, c.fit.im) for one in series for c in one.comparisons]
+    fits = [c.fit for one in series for c in one.comparisons]
+    values = [fit.eigenvalue for fit in fits]
     if figure7 is not None:
         v += [*figure7.v_start, *figure7.v_end]
         values += list(figure7.re + 1j * figure7.im)
@@ -247,11 +248,10 @@ def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | 
             values += list(one.curve.values[inside].ravel())
     seen = np.array(values)
     seen = seen[np.isfinite(seen)]
-    fits = [c.fit for one in series for c in one.comparisons]
     for ax, y, bars in zip(axes, (seen.real, seen.imag), bars_of(fits), strict=True):
         margin = 0.12 * max(float(np.ptp(y)), 1.0)
-        low, high = range_with_bars(y, bars)
-        ax.set_ylim(min(low, 0.0) - margin, max(high, 0.0) + margin)
+        least, most = range_with_bars(y, bars)
+        ax.set_ylim(min(least, 0.0) - margin, max(most, 0.0) + margin)
 
 
 def bars_of(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:

@@ -42,8 +42,8 @@ OTHER_KEYS = {
     "text": ("delimiter", "decimal", "header_line", "skip", "ragged"),
 }
 KICK_SOURCES = {"times": (), "beside": ("column", "kind", "clock"), "column": ()}  # first one counts; what it heeds
-NEEDS = {  # what a table has to have one of, where it has some of these keys
-    "kicks": ((*OTHER_KEYS["kicks"],), (*KICK_SOURCES,)),
+NEEDS = {  # keys of a table, and what it has to have one of where it has some of them
+    "kicks": (("kind", "clock"), tuple(KICK_SOURCES)),
     "free": (("equals", "after"), ("column",)),
     "rows": (("equals",), ("column",)),
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import BRIDGED_TIME, MIN_RECORDING_ROWS
+from experiments.recordings.checked import MIN_RECORDING_ROWS, takes_too_long
 from experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
 from models.array_types import Array
 from models.errors import InputError
@@ -183,7 +183,7 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
         )
     wanted = at[0] + np.arange(count) * step
     missing = _missing(at, step)
-    long = (missing > 0) & ((missing + 1) * step > BRIDGED_TIME)
+    long = takes_too_long(missing, step)
     left = np.clip(np.searchsorted(at, wanted), 1, len(at) - 1) - 1
     gap = long[left] & (wanted > at[left]) & (wanted < at[left + 1])
     remarks += _told(at, step, missing, long, where)

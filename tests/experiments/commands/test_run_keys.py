@@ -45,6 +45,15 @@ class Terminal:
                     assert text in self.shown, self.shown[-800:]
         self.shown = self.shown.split(text, 1)[1]
 
+    def ended(self, longest=60.0):
+        """Take all that it still shows; its exit code."""
+        while True:
+            try:
+                new = os.read(self._master, 65536)
+            except OSError:  # the other end is closed
+                return self.process.wait(longest)
+            self.all += new.decode(errors="replace")
+
     def press(self, keys):
         os.write(self._master, keys.encode())
 
