@@ -55,7 +55,6 @@ from experiments.commands import (
     turns,
     warmup,
 )
-from experiments.commands._kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
 from hil.memory import memory_of_a_command
 from hil.output_file import NO_ROOM
@@ -110,7 +109,6 @@ def _options(
     ] = False,
 ) -> None:
     """Balance a riderless bicycle and find out whether its motion has the eigenvalues that theory predicts."""
-    use_kernel_cache()
     _warn_in_one_line()
 
 

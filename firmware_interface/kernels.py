@@ -7,6 +7,7 @@ is called from outside. Where Python calls it later, it is compiled once more, w
 compiled anew for each constant that it is called with.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,12 +15,14 @@ from typing import Any
 from llvmlite.binding import parse_bitcode
 from numba import config
 from numba.core import sigutils
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator, _SourceFileBackedLocatorMixin
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.types import BooleanLiteral, IntegerLiteral, unliteral
+
+from firmware_interface.kernel_folder import kernel_folder, sources_fingerprint
 
 
 def njit(function: Callable | None = None, *, cache: bool = False, **options: Any) -> Any:
@@ -81,8 +84,27 @@ class _Pipeline(Compiler):
         return super().define_pipelines()
 
 
+class _Place(_SourceFileBackedLocatorMixin, _CacheLocator):
+    """Folder of a function's files, and the state of all sources that they are of: they hold what it calls too."""
+
+    def __init__(self, function: Callable, file: str) -> None:
+        self._py_file = file
+        self._lineno = function.__code__.co_firstlineno
+        self._folder = os.path.join(kernel_folder(), self.get_suitable_cache_subpath(file))
+
+    def get_cache_path(self) -> str:
+        return self._folder
+
+    def get_source_stamp(self) -> Any:
+        return super().get_source_stamp(), sources_fingerprint()
+
+
 class _Form(CompileResultCacheImpl):
     """Form of a compiled function in a file: a bare one is the code that its callers take in."""
+
+    def __init__(self, function: Callable) -> None:
+        self._locator_classes = [_Place, *self._locator_classes]  # the others for what stands in no file
+        super().__init__(function)
 
     def reduce(self, cres: Any) -> Any:
         if not isinstance(cres.library, _BareCode):

@@ -11,11 +11,11 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
-from experiments.commands._kernel_cache import use_kernel_cache
+from firmware_interface.kernel_folder import kernel_folder
 from tests.paths import SHARED
 from tests.realtime_floor import measured_floor
 
-use_kernel_cache()  # before any test imports numba
+kernel_folder()  # the programs that tests start find it too, whatever home they are given
 gc.set_threshold(50_000, 20, 20)  # of what tests import and make little is garbage, and looking for it took a twentieth
 # Started in the background by a shell, the tests would hand a SIGINT that is ignored on to the programs they interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -19,6 +19,7 @@ import numpy as np
 from firmware_interface.calibration import CALIBRATION, DEVICE_CLOCK, calibrate
 from firmware_interface.devices import own_node
 from firmware_interface.devices.link import LINK_STATE
+from firmware_interface.kernel_folder import kernel_folder
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from hil.controllers.controller import Controller
 from hil.controllers.gains import gains_law
@@ -108,9 +109,8 @@ def warm_up(rig: Rig, schedule: Controller, helped: bool = True) -> None:
 @contextmanager
 def compiling_meanwhile(what: str, code: str) -> Iterator[None]:
     """Let a second process run ``code`` to compile, where ``what`` was not compiled before and a processor is free."""
-    cache = os.environ.get("NUMBA_CACHE_DIR")
-    done = Path(cache or ".") / f"{what}-{numba.__version__}-{sys.version_info.minor}"
-    if done.exists() or not cache or (os.cpu_count() or 1) < 2:
+    done = Path(kernel_folder()) / f"{what}-{numba.__version__}-{sys.version_info.minor}"
+    if done.exists() or (os.cpu_count() or 1) < 2:
         yield
         return
     other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)

@@ -10,36 +10,32 @@ import tempfile
 import time
 from pathlib import Path
 
-from experiments.commands._kernel_cache import use_kernel_cache
+import control
+import numpy as np
+from numba import njit
+from rich.console import Console
+from rich.table import Table
 
-use_kernel_cache()
-
-import control  # noqa: E402
-import numpy as np  # noqa: E402
-from numba import njit  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
-
-from firmware_interface.messages import RAW  # noqa: E402
-from firmware_interface.node import reference_codec  # noqa: E402
-from firmware_interface.node.protocol import encode_sample, new_receiver, receive_samples  # noqa: E402
-from firmware_interface.twins.faults import TO_NODE  # noqa: E402
-from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
-from firmware_interface.twins.faulty_node import drive_output, sampling_instant  # noqa: E402
-from hil.controllers.compiled import read_law  # noqa: E402
-from hil.controllers.lti import LTI_INPUTS, LTIController  # noqa: E402
-from hil.loop.tick import tick  # noqa: E402
-from hil.loop.tick_record import TICK  # noqa: E402
-from hil.rig.file import read_rig  # noqa: E402
-from hil.runners import libc, lockstep  # noqa: E402
-from hil.runners.assembly import new_loop  # noqa: E402
-from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
-from hil.runners.operator import Operator  # noqa: E402
-from models.plant import plant as bicycle_plant  # noqa: E402
-from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
-from tests.paths import DOCS, ROOT  # noqa: E402
-from tests.tools import bench_modes, bench_nonlinear, bench_verdict  # noqa: E402
-from tests.tools.long_log import write_long_log  # noqa: E402
+from firmware_interface.messages import RAW
+from firmware_interface.node import reference_codec
+from firmware_interface.node.protocol import encode_sample, new_receiver, receive_samples
+from firmware_interface.twins.faults import TO_NODE
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.faulty_node import drive_output, sampling_instant
+from hil.controllers.compiled import read_law
+from hil.controllers.lti import LTI_INPUTS, LTIController
+from hil.loop.tick import tick
+from hil.loop.tick_record import TICK
+from hil.rig.file import read_rig
+from hil.runners import libc, lockstep
+from hil.runners.assembly import new_loop
+from hil.runners.emulation import emulated_node, emulated_plant
+from hil.runners.operator import Operator
+from models.plant import plant as bicycle_plant
+from tests.hil.machine import gains, rig_of, scenario
+from tests.paths import DOCS, ROOT
+from tests.tools import bench_modes, bench_nonlinear, bench_verdict
+from tests.tools.long_log import write_long_log
 
 TICKS = 20_000
 SHORT_RUN, LONG_RUN = 600.0, 5 * 3600.0  # s, of the log that is analysed; the longer one takes 4 GB and ten minutes

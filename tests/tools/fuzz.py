@@ -25,23 +25,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from types import FunctionType, SimpleNamespace
 
-from experiments.commands._kernel_cache import use_kernel_cache
+import numpy as np
+from numba import njit
+from rich.console import Console
 
-use_kernel_cache()
-
-import numpy as np  # noqa: E402
-from numba import njit  # noqa: E402
-from rich.console import Console  # noqa: E402
-
-from firmware_interface import framing  # noqa: E402
-from firmware_interface.calibration import Calibration  # noqa: E402
-from firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame  # noqa: E402
-from firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, RAW  # noqa: E402
-from firmware_interface.node import reference_codec  # noqa: E402
-from firmware_interface.node.firmware_state import FIRMWARE, new_firmware  # noqa: E402
-from firmware_interface.node.protocol import RECEIVER, receive_samples  # noqa: E402
-from firmware_interface.node.rules import firmware_receive  # noqa: E402
-from tests.firmware_interface.twins.damaged_line import Counters, Oracle, framed, kind_of, stream  # noqa: E402
+from firmware_interface import framing
+from firmware_interface.calibration import Calibration
+from firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame
+from firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, RAW
+from firmware_interface.node import reference_codec
+from firmware_interface.node.firmware_state import FIRMWARE, new_firmware
+from firmware_interface.node.protocol import RECEIVER, receive_samples
+from firmware_interface.node.rules import firmware_receive
+from tests.firmware_interface.twins.damaged_line import Counters, Oracle, framed, kind_of, stream
 
 BATCH = 1_000_000  # bytes
 CHUNK = 4096  # bytes handed over at once, at most

@@ -15,26 +15,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.commands._kernel_cache import use_kernel_cache
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.console import Console
+from rich.table import Table
 
-use_kernel_cache()
-
-import numpy as np  # noqa: E402
-from numpy.typing import ArrayLike, NDArray  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.table import Table  # noqa: E402
-
-from experiments.emulation.spawn import start_twin  # noqa: E402
-from firmware_interface.twins.virtual_node import Report, VirtualProcess  # noqa: E402
-from hil.logs.log import Run, read_run  # noqa: E402
-from hil.loop.clock_offset import OFFSET_WINDOW  # noqa: E402
-from hil.loop.limits import Limit, Limits  # noqa: E402
-from hil.loop.states import State  # noqa: E402
-from hil.rig.rig import Rig  # noqa: E402
-from hil.runners.replay import replay  # noqa: E402
-from hil.runners.session import run_realtime  # noqa: E402
-from models.plant.scenario import Kick, Scenario  # noqa: E402
-from tests.hil.machine import gains, rig_of  # noqa: E402
+from experiments.emulation.spawn import start_twin
+from firmware_interface.twins.virtual_node import Report, VirtualProcess
+from hil.logs.log import Run, read_run
+from hil.loop.clock_offset import OFFSET_WINDOW
+from hil.loop.limits import Limit, Limits
+from hil.loop.states import State
+from hil.rig.rig import Rig
+from hil.runners.replay import replay
+from hil.runners.session import run_realtime
+from models.plant.scenario import Kick, Scenario
+from tests.hil.machine import gains, rig_of
 
 LOOK = 5.0  # s between two looks; a short soak looks more often
 SETTLE = 60.0  # s until the recorder's ring and tape have been all around, every page of them touched

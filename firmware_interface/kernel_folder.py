@@ -2,7 +2,7 @@
 
 numba asks only whether the file of a function has changed, not the files of what it calls, so after an
 update it could run yesterday's actuator inside today's plant. A folder named after the sources of all
-kernels rules that out.
+kernels rules that out. Those of earlier states go, but for a few.
 
 Whoever can write into the folder has his own code run by whoever reads it, with the drive's port open: kernels
 are pickles. So the folder is private whatever the umask, and one that somebody else owns or may write to is not used.
@@ -10,50 +10,67 @@ are pickles. So the folder is private whatever the umask, and one that somebody 
 
 import atexit
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[1]
 _ROOMS = ("models", "firmware_interface", "hil")
+_NAMES = re.compile("(own-)?kernels-[0-9a-f]{16}")
 _PRIVATE = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_KEPT = 4  # folders of the states used last: who goes to and fro between two of them compiles neither anew
+_IN_USE = 86400.0  # s: a folder used since then may still be read
 
 
-def use_kernel_cache() -> None:
-    """Choose the folder; must come before numba is imported. A user's own NUMBA_CACHE_DIR stays."""
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return
+def kernel_folder() -> str:
+    """Folder for this state of the sources: a user's own NUMBA_CACHE_DIR, or one that processes begun here use too."""
+    if not os.environ.get("NUMBA_CACHE_DIR"):
+        os.environ["NUMBA_CACHE_DIR"] = str(_chosen())
+    return os.environ["NUMBA_CACHE_DIR"]
+
+
+def _chosen() -> Path:
+    """Choose a folder that can be trusted, and say where the usual one cannot."""
     wanted, *others = _folders()
     distrust = _distrust(wanted)
     folder = wanted if not distrust else next((other for other in others if not _distrust(other)), None)
     if distrust:
         instead = f"using {folder}" if folder else "compiling anew"
         sys.stderr.write(f"compiled kernels in {wanted} are not used, for {distrust}: {instead}; delete it\n")
-    if folder is None:
+    if folder is not None:
+        _forget_earlier_states(folder)
+    else:
         folder = _folder_of_this_process()
     _close_to_others(folder)
     atexit.register(_close_to_others, folder)  # numba makes its files as the umask says
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+    return folder
 
 
 def _folders() -> Iterator[Path]:
     """List where kernels may lie, the best place first."""
-    name = f"kernels-{_fingerprint()}"
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "riderless"
-    yield home / name
-    yield home / f"own-{name}"
-    yield Path.home() / ".riderless" / name
+    name = f"kernels-{sources_fingerprint()}"
+    home = os.path.expanduser("~")
+    cached = Path(os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache") / "riderless"
+    yield cached / name
+    yield cached / f"own-{name}"
+    yield Path(home) / ".riderless" / name
 
 
 def _distrust(folder: Path) -> str:
     """Make the folder, private, and say why it cannot be trusted; empty if it can."""
+    if not folder.is_absolute():
+        return "this user has no home"
     own = (folder.parent, folder)
     try:
         for place in (*reversed(own[0].parents), *own):
             if not place.is_symlink() and not place.exists():
                 place.mkdir(_PRIVATE)
+        if sys.platform == "win32":  # a home is its owner's there, and modes say nothing
+            return ""
         above = own[0].parent.stat().st_mode
         if above & stat.S_IWOTH and not above & stat.S_ISVTX:
             return f"anybody may rename what lies in {own[0].parent}"
@@ -91,12 +108,30 @@ def _close_to_others(folder: Path) -> None:
                 continue
 
 
-def _fingerprint() -> str:
-    """Short hash of the sources of every room that holds compiled code."""
+def _forget_earlier_states(folder: Path) -> None:
+    """Delete what other states of the sources left beside a folder, but for the last few: each takes some 40 MB."""
+    import shutil
+
+    def last_used(place: Path) -> float:
+        try:
+            return place.stat().st_mtime
+        except OSError:  # another process has just deleted it
+            return 0.0
+
+    os.utime(folder)
+    beside = [other for other in folder.parent.glob("*kernels-*") if _NAMES.fullmatch(other.name) and other != folder]
+    for other in sorted(beside, key=last_used, reverse=True)[_KEPT:]:
+        if last_used(other) < last_used(folder) - _IN_USE:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+@cache
+def sources_fingerprint() -> str:
+    """Short hash of the sources of every room that holds compiled code, and of their names."""
     import hashlib  # brings OpenSSL, which help should not wait for
 
     digest = hashlib.sha256()
     for room in _ROOMS:
         for source in sorted((_ROOT / room).rglob("*.py")):
-            digest.update(source.read_bytes())
+            digest.update(str(source.relative_to(_ROOT)).encode() + source.read_bytes())
     return digest.hexdigest()[:16]
