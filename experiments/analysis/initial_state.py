@@ -6,6 +6,7 @@ of Gauss and Newton.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -212,7 +213,7 @@ def _bent_start(
             break
         tried = (_motion(machine, here.x + 0.5**k * step, ys) for k in range(MOST_HALVINGS))
         cost = here.cost(stds, prior)
-        better = next((one for one in tried if one.upright and one.cost(stds, prior) < cost), None)
+        better = next((one for one in tried if one.cost(stds, prior) < cost and one.upright), None)
         if better is None:
             break
         here, stds = better, _residual_sizes(better.residuals, sizes)
@@ -229,26 +230,32 @@ def _bent_start(
     return float(unlikely), found
 
 
-class _Motion(NamedTuple):
+@dataclass(frozen=True)
+class _Motion:
     """Nonlinear motion from a start, beside what was measured."""
 
+    machine: WindowMachine
     x: Array
     lean_rate: Array  # (n,)
     steer: Array  # (n,)
-    channels: Channels  # of each signal its Jacobian, and what is left of the measurement
+    residuals: list[Array]  # measured minus simulated, each less its mean
 
-    @property
-    def residuals(self) -> list[Array]:
-        """Measured minus simulated, each less its mean."""
-        return [y for _, y in self.channels]
+    @cached_property
+    def channels(self) -> Channels:
+        """Jacobian of each signal by difference quotients, and what is left of the measurement."""
+        moved = self.machine.simulate(self.x[:, None] + START_STEP * np.eye(len(self.x)))
+        signals = zip((moved.phi_dot, moved.delta), (self.lean_rate, self.steer), self.residuals, strict=False)
+        return [(_centred((there - here[:, None]) / START_STEP), left) for there, here, left in signals]
 
     @property
     def upright(self) -> bool:
         """Does the bicycle stay upright in the window, and where it started a little differently?"""
-        return all(np.isfinite(G).all() for G, _ in self.channels)
+        return all(np.isfinite(left).all() for left in self.residuals) and all(
+            np.isfinite(G).all() for G, _ in self.channels
+        )
 
     def cost(self, stds: Sequence[float], prior: Array) -> float:
-        """Sum of squares that the start is to make least."""
+        """Sum of squares that the start is to make least; nan where the bicycle falls over."""
         squares = (float(np.sum((y / std) ** 2)) for y, std in zip(self.residuals, stds, strict=True))
         return sum(squares) + float(self.x @ prior @ self.x)
 
@@ -263,13 +270,11 @@ def _measured(response: Response, window: Window) -> list[Array]:
 
 
 def _motion(machine: WindowMachine, x: Array, ys: Sequence[Array]) -> _Motion:
-    """Simulate the motion from ``x``, and by difference quotients what the start does to it."""
-    motion = machine.simulate(np.column_stack([x, x[:, None] + START_STEP * np.eye(len(x))]))
-    channels = []
-    for y, shown in zip(ys, (motion.phi_dot, motion.delta), strict=False):
-        jacobian = (shown[:, 1:] - shown[:, :1]) / START_STEP
-        channels.append((_centred(jacobian), y - _centred(shown[:, 0])))
-    return _Motion(x, motion.phi_dot[:, 0], motion.delta[:, 0], channels)
+    """Simulate the motion from ``x``."""
+    shown = machine.simulate(x[:, None])
+    lean_rate, steer = shown.phi_dot[:, 0], shown.delta[:, 0]
+    residuals = [y - _centred(signal) for y, signal in zip(ys, (lean_rate, steer), strict=False)]
+    return _Motion(machine, x, lean_rate, steer, residuals)
 
 
 def _centred(y: Array) -> Array:
