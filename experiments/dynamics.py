@@ -190,6 +190,10 @@ class Theory:
     known_delay: float = 0.0
     losses: DriveLosses = DriveLosses()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields alone: the dynamics made of them hold functions, which no other process could take over."""
+        return {name: value for name, value in vars(self).items() if name not in ("_own", "_own_variant")}
+
     def move(self, changes: Mapping[str, float]) -> "Theory":
         """Theory with other values of some quantities, SI."""
         return replace(self, moved={**self.moved, **changes})

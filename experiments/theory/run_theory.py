@@ -1,6 +1,6 @@
 """Theory of what moves in a run: the bicycle alone, or the whole sampled loop with its instruments' noise."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -83,13 +83,32 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
     steer_age : float
         How much older the steer angle is than the inertial readings [s].
     """
+    return Theory(
+        f"{SAMPLED_LOOP}{name}",
+        rig.bicycle,
+        _LoopDynamics(rig, schedule, name, noise, steer_age),
+        rig.std,
+        {"drive_gain": rig.losses.gain} if rig.losses.gain != 1.0 else {},
+        losses=rig.losses,
+        known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
+    )
 
-    sigma = fix_deviation(rig)
 
-    def build(real: Variant, more_delay: float) -> Dynamics:
-        loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
+@dataclass(frozen=True)
+class _LoopDynamics:
+    """Dynamics of a rig's loop for each variant of its machine; the fields are arguments of `loop_theory`."""
+
+    rig: Rig
+    schedule: Controller
+    name: str
+    noise: Array
+    steer_age: float
+
+    def __call__(self, real: Variant, more_delay: float) -> Dynamics:
+        rig, noise, sigma = self.rig, self.noise, fix_deviation(self.rig)
+        loop = SampledLoop.of_rig(rig, self.schedule, steer_age=self.steer_age, real=real, more_delay=more_delay)
         return Dynamics(
-            name=f"{SAMPLED_LOOP}{name}",
+            name=f"{SAMPLED_LOOP}{self.name}",
             states=loop.states,
             matrix=lru_cache(SPEEDS_KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
             output=loop.output,
@@ -116,16 +135,6 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
             drive=lambda v: real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
             command=loop.input_vector,
         )
-
-    return Theory(
-        f"{SAMPLED_LOOP}{name}",
-        rig.bicycle,
-        build,
-        rig.std,
-        {"drive_gain": rig.losses.gain} if rig.losses.gain != 1.0 else {},
-        losses=rig.losses,
-        known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
-    )
 
 
 def fix_deviation(rig: Rig) -> float:

@@ -1,6 +1,7 @@
 """Theories of the machines that were recorded: which bicycle moves in a recording, and which feedback moves with it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,16 +18,17 @@ from models.parameters import Bicycle
 
 def open_loop(bicycle: Bicycle) -> Theory:
     """Theory of the uncontrolled bicycle: Meijaard et al. (2007) eq. (5.3) without torques."""
+    return Theory("open loop", bicycle, _uncontrolled)
 
-    def build(real: Variant, more_delay: float) -> Dynamics:
-        return _four_states(
-            "open loop",
-            lambda v: real.system(v)[0],
-            Mechanics(real.bicycle, real.matrices, real.speed_scale),
-            lambda v: steer_torque_rates(real.matrices(v)[0]),
-        )
 
-    return Theory("open loop", bicycle, build)
+def _uncontrolled(real: Variant, more_delay: float) -> Dynamics:
+    """Dynamics of `open_loop`, in which nothing is late."""
+    return _four_states(
+        "open loop",
+        lambda v: real.system(v)[0],
+        Mechanics(real.bicycle, real.matrices, real.speed_scale),
+        lambda v: steer_torque_rates(real.matrices(v)[0]),
+    )
 
 
 def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float] | None = None) -> Theory:
@@ -45,14 +47,27 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
     std : mapping of str to float, optional
         Standard deviations of quantities of `experiments.dynamics.MACHINE_QUANTITIES`, SI.
     """
-    name = f"steer into the lean, {k:g} ({v0:g} - v)"
+    feedback = _LeanFeedback(k, v0)
+    return Theory(feedback.name, bicycle, feedback, std or {})
 
-    def commanded(v: float) -> float:
-        return k * max(v0 - v, 0.0)
 
-    def build(real: Variant, more_delay: float) -> Dynamics:
+@dataclass(frozen=True)
+class _LeanFeedback:
+    """Dynamics of `lean_feedback` for each variant of the machine."""
+
+    k: float
+    v0: float
+
+    @property
+    def name(self) -> str:
+        return f"steer into the lean, {self.k:g} ({self.v0:g} - v)"
+
+    def commanded(self, v: float) -> float:
+        return self.k * max(self.v0 - v, 0.0)
+
+    def __call__(self, real: Variant, more_delay: float) -> Dynamics:
         def matrices(v: float) -> tuple[Array, Array, Array]:
-            gain = real.drive_gain * commanded(v)
+            gain = real.drive_gain * self.commanded(v)
             mass, damping, stiffness = real.matrices(v)
             mass[DELTA, PHI] += gain * more_delay
             damping[DELTA, PHI] -= gain
@@ -66,15 +81,13 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
             return A
 
         return _four_states(
-            name,
+            self.name,
             matrix,
             Mechanics(real.bicycle, matrices, real.speed_scale),
             lambda v: steer_torque_rates(matrices(v)[0]),
-            lambda v: commanded(v) * np.eye(len(STATES))[PHI_DOT],
+            lambda v: self.commanded(v) * np.eye(len(STATES))[PHI_DOT],
             real.drive_gain,
         )
-
-    return Theory(name, bicycle, build, std or {})
 
 
 def steer_torque_rates(mass: Array) -> Array:

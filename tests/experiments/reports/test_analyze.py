@@ -1,7 +1,9 @@
 """Analysis from Python: what is in memory and what is on disk give the same, as text, JSON, frame and report."""
 
 import json
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
@@ -10,6 +12,7 @@ import pytest
 
 from experiments import analyze, read_recording
 from experiments.reports.text import Sentence, TextTable, plain_text
+from experiments.theory.theory import lean_feedback, open_loop
 from hil.logs.json_values import plain
 from hil.logs.log import read_run
 from hil.runners.simulated_run import run_lockstep
@@ -166,6 +169,20 @@ def test_logs_of_one_label_at_other_speeds_are_other_conditions(folder):
     response = replace(read_recording(folder), label="theirs")
     faster = replace(response, source="faster", v=response.v + 1.0)
     assert [r.label for r in analyze([response, faster]).responses] == ["theirs", "theirs (2)"]
+
+
+def test_results_come_back_from_other_processes(folder):
+    """Whoever analyses a hundred logs in several processes gets each result whole, and asks it there."""
+    recording = read_recording(folder)
+    alone, fed_back = open_loop(recording.bicycle), lean_feedback(recording.bicycle, 2.0, 6.5)
+    recordings = [recording, *(replace(recording, theory=theory) for theory in (alone, fed_back))]
+    here = [analyze(each) for each in recordings]
+    assert all(result.verdicts for result in here), "what theory said is kept, and left behind"
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
+        there = list(processes.map(analyze, recordings))
+    assert [result.table() for result in there] == [result.table() for result in here]
+    assert [result.answer for result in there] == [result.answer for result in here]
+    assert [str(result.verdicts) for result in there] == [str(result.verdicts) for result in here]
 
 
 def test_a_copy_of_a_recording_is_refused(folder, tmp_path):
