@@ -17,7 +17,7 @@ import numpy as np
 from models.array_types import Array
 from models.bicycle_file import is_number, shortened
 from models.errors import InputError
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 
 # of a turned tensor (2, 0) may differ from (0, 2) in the last bit: what the nonlinear runs have always had is this one
 _TENSOR = {"11": (0, 0), "22": (1, 1), "33": (2, 2), "31": (0, 2)}
@@ -32,6 +32,7 @@ MOORE_CONSTANTS = (
 
 def moore_constants(bicycle: Bicycle) -> dict[str, float]:
     """Constants of Moore's Whipple bicycle by name (`MOORE_CONSTANTS`): m, kg, kg m^2, m/s^2."""
+    require_bicycle(bicycle)
     b = bicycle
     axis, _ = _across_and_along(b.lam, b.w + b.c, 0.0)
     rear, front = _across_and_along(b.lam, 0.0, -b.rR), _across_and_along(b.lam, b.w, -b.rF)

@@ -196,6 +196,12 @@ class Bicycle:
             raise InputError(f"{error}; {causes}" if causes else str(error)) from None
 
 
+def require_bicycle(bicycle: object) -> None:
+    """Refuse what is no bicycle, such as the name of one. Raises InputError."""
+    if not isinstance(bicycle, Bicycle):
+        raise InputError(f"wanted a Bicycle, found {shortened(bicycle)}: get one with load_bicycle")
+
+
 def principal_moments(Ixx: float, Ixz: float, Izz: float) -> tuple[float, float]:
     """Principal moments [kg m^2] in the plane of symmetry, smaller first (eigenvalues of a 2 x 2 matrix)."""
     middle, radius = (Ixx + Izz) / 2.0, math.hypot((Ixx - Izz) / 2.0, Ixz)

@@ -25,7 +25,7 @@ from hil.design.steered.sampled_steer import sampled_steer
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 
 __all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design"]
 
@@ -118,8 +118,7 @@ def design(
     InputError
         The bicycle, method, an option or a speed is not possible, or the closed loop is not stable.
     """
-    if not isinstance(bicycle, Bicycle):
-        raise InputError(f"a design wants a Bicycle, found {bicycle!r}: get one with load_bicycle")
+    require_bicycle(bicycle)
     if not isinstance(timing, LoopTiming):
         raise InputError(f"a design wants a LoopTiming, found {timing!r}: give for example LoopTiming(rate=200)")
     law: Any = method_of(METHODS if drive is None else STEER_METHODS[drive.kind], method, **options)

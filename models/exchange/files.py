@@ -7,7 +7,7 @@ from models.catalogue import load_bicycle
 from models.errors import InputError
 from models.exchange.bicycle_parameters import FILE_ENDING, bicycle_parameters_text, read_bicycle_parameters_text
 from models.exchange.symbrim import read_symbrim_text, symbrim_text
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 from models.text_file import read_text_file
 
 LARGEST_FILE = 1_000_000  # bytes; a bicycle takes two thousand
@@ -28,6 +28,7 @@ def bicycle_text(bicycle: Bicycle, to: str) -> str:
     """
     if to not in BICYCLE_FORMATS:
         raise InputError(f"bicycles are written as {', '.join(BICYCLE_FORMATS)}, not as '{to}': choose one with --to")
+    require_bicycle(bicycle)
     return BICYCLE_FORMATS[to](bicycle)
 
 

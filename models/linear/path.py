@@ -20,7 +20,7 @@ from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
 from models.errors import InputError
 from models.linear.whipple import system_matrix, totals
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 
 LATERAL_STATES = slice(4)  # the states of lean and steer
 PSI, Y_P = 4, 5
@@ -35,9 +35,8 @@ def heading_rate(bicycle: Bicycle, v: ArrayLike, x: ArrayLike) -> Array:
     InputError
         States of another length.
     """
-    x = np.asarray(x, dtype=float)
-    if x.shape[-1:] != (len(STATES),):
-        raise InputError(f"wanted states (..., 4): {', '.join(STATES)}; found the shape {x.shape}: give all four")
+    require_bicycle(bicycle)
+    x = _four_states(x, "states")
     return (np.asarray(v) * x[..., DELTA] + bicycle.c * x[..., DELTA_DOT]) * cos(bicycle.lam) / bicycle.w
 
 
@@ -73,9 +72,14 @@ def lateral_forces(bicycle: Bicycle, v: ArrayLike, x: ArrayLike, x_dot: ArrayLik
         Forward speed [m/s], steady.
     x, x_dot : array (..., 4)
         State (phi, delta, phi_dot, delta_dot) and its rate; torques act through the rate.
+
+    Raises
+    ------
+    InputError
+        States or rates of another length.
     """
     t, cos_lam = totals(bicycle), cos(bicycle.lam)
-    v, x_dot = np.asarray(v, dtype=float), np.asarray(x_dot, dtype=float)
+    v, x_dot = np.asarray(v, dtype=float), _four_states(x_dot, "rates of the states")
     phi_dot, delta_dot = x_dot[..., PHI], x_dot[..., DELTA]
     phi_ddot, delta_ddot = x_dot[..., PHI_DOT], x_dot[..., DELTA_DOT]
     psi_dot = heading_rate(bicycle, v, x)
@@ -91,3 +95,11 @@ def lateral_forces(bicycle: Bicycle, v: ArrayLike, x: ArrayLike, x_dot: ArrayLik
     )
     F_front = yaw_momentum_rate / bicycle.w
     return momentum_rate - F_front, F_front
+
+
+def _four_states(x: ArrayLike, what: str) -> Array:
+    """Check that an array (..., 4) has all four states, or their rates."""
+    found = np.asarray(x, dtype=float)
+    if found.shape[-1:] != (len(STATES),):
+        raise InputError(f"wanted {what} (..., 4): {', '.join(STATES)}; found the shape {found.shape}: give all four")
+    return found

@@ -15,7 +15,7 @@ from models.array_types import Array
 from models.bicycle_file import shortened
 from models.coordinates import ANGLE_STATES, DELTA, INPUTS, PHI, RATE_STATES, STATES
 from models.errors import InputError
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 from models.tables import html_table
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Totals(NamedTuple):
 
 def totals(bicycle: Bicycle) -> Totals:
     """Intermediate quantities of Meijaard et al. (2007), appendix A."""
+    require_bicycle(bicycle)
     b = bicycle
     sin_lam, cos_lam = sin(b.lam), cos(b.lam)
 
@@ -127,7 +128,7 @@ def totals(bicycle: Bicycle) -> Totals:
 
 def canonical_matrices(bicycle: Bicycle) -> CanonicalMatrices:
     """Matrices M, C1, K0, K2 of Meijaard et al. (2007), eq. 5.3 and appendix A."""
-    b, t = bicycle, totals(bicycle)
+    t, b = totals(bicycle), bicycle
     sin_lam, cos_lam = sin(b.lam), cos(b.lam)
     yaw = cos_lam / b.w  # yaw rate per steer angle and speed
 
@@ -157,11 +158,11 @@ def system_matrix(bicycle: Bicycle, v: ArrayLike) -> Array:
     Raises
     ------
     InputError
-        When the mass matrix is singular.
+        As of `finite_speeds`, or when the mass matrix is singular.
     """
     M, C1, K0, K2 = canonical_matrices(bicycle)
     inverse = _inverse(bicycle, M)
-    speed = np.asarray(v, dtype=float)[..., np.newaxis, np.newaxis]
+    speed = finite_speeds(v)[..., np.newaxis, np.newaxis]
     A = np.zeros((*speed.shape[:-2], 4, 4))
     A[..., ANGLE_STATES, RATE_STATES] = np.eye(2)
     A[..., RATE_STATES, ANGLE_STATES] = -inverse @ (bicycle.g * K0 + speed**2 * K2)

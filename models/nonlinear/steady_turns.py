@@ -13,13 +13,14 @@ are in `models.nonlinear.hands_free`.
 """
 
 from dataclasses import dataclass
-from math import hypot, inf, isfinite, nan, pi, sqrt
+from math import hypot, inf, nan, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
 
 from models.array_types import Array
+from models.bicycle_file import is_number, shortened
 from models.coordinates import (
     ANGLE_STATES,
     PHI_DOT,
@@ -175,10 +176,12 @@ def steady_turn_from_speed_and_radius(bicycle: Bicycle, v: float, radius: float)
     InputError
         For a speed that is not positive, no radius, or one too small for a turn at this speed.
     """
-    if not (isfinite(v) and v > 0.0):
-        raise InputError(f"the speed of a turn is a positive number of m/s; found {v:g}: give another")
-    if not (isfinite(radius) and radius != 0.0):
-        raise InputError(f"the radius of a turn is a number of metres, not zero; found {radius:g}: give another")
+    if not (is_number(v) and v > 0.0):
+        raise InputError(f"the speed of a turn is a positive number of m/s; found {shortened(v)}: give another")
+    if not (is_number(radius) and radius != 0.0):
+        raise InputError(
+            f"the radius of a turn is a number of metres, not zero; found {shortened(radius)}: give another"
+        )
     if abs(radius) < SMALLEST_RADIUS:
         raise InputError(
             f"the radius of a turn is {SMALLEST_RADIUS:g} m at least; found {radius:g} m: give a larger one"

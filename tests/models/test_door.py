@@ -54,6 +54,46 @@ def test_everything_that_is_named_is_there():
     assert set(models.__all__) <= set(dir(models))
 
 
+AT_REST = np.zeros(4)
+ASKED_OF_A_BICYCLE = {  # with the rest of the arguments
+    "bicycle_text": ("toml",),
+    "canonical_matrices": (),
+    "critical_speeds": (),
+    "eigenvalues": (5.0,),
+    "hands_free_families": (),
+    "heading_rate": (5.0, AT_REST),
+    "initial_state": (),
+    "input_matrix": (),
+    "lateral_forces": (5.0, AT_REST, AT_REST),
+    "mode_shapes": (5.0,),
+    "named_modes": (SPEEDS,),
+    "nonlinear_system": (),
+    "simulate_nonlinear": (np.zeros(8), np.zeros(8), 1.0),
+    "state_space": (5.0,),
+    "steady_turn_from_angles": (0.1, 0.1),
+    "steady_turn_from_speed_and_radius": (5.0, 10.0),
+    "symbrim_constants": (),
+    "system_matrix": (5.0,),
+}
+
+
+@pytest.mark.parametrize("name", ASKED_OF_A_BICYCLE)
+def test_the_name_of_a_bicycle_is_no_bicycle(name):
+    with pytest.raises(InputError, match=r"^wanted a Bicycle, found 'Silver': get one with load_bicycle$"):
+        getattr(models, name)("Silver", *ASKED_OF_A_BICYCLE[name])
+
+
+@pytest.mark.parametrize("wrong", ["5", None, [5.0, 6.0], np.nan])
+def test_what_is_no_speed_of_a_turn_is_refused_in_a_sentence(wrong):
+    with pytest.raises(InputError, match=r"^the speed of a turn is a positive number of m/s; found "):
+        models.steady_turn_from_speed_and_radius(models.load_bicycle("Silver"), wrong, 10.0)
+
+
+def test_rates_of_a_state_are_four_too():
+    with pytest.raises(InputError, match=r"^wanted rates of the states \(\.\.\., 4\)"):
+        models.lateral_forces(models.load_bicycle("Silver"), 5.0, np.zeros(4), np.zeros(2))
+
+
 def test_type_checkers_and_the_interpreter_are_told_the_same():
     tree = ast.parse(Path(models.__file__).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))

@@ -107,7 +107,7 @@ def test_method_and_speeds_have_defaults():
 
 
 def test_a_name_is_not_a_bicycle():
-    with pytest.raises(InputError, match="wants a Bicycle, found 'Silver': get one with load_bicycle"):
+    with pytest.raises(InputError, match="wanted a Bicycle, found 'Silver': get one with load_bicycle"):
         design("Silver", "lqr", [5.0])
 
 
