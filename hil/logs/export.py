@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from hil.logs.json_values import strict_json
-from hil.logs.log import RUN_FILE, Run
+from hil.logs.log import RUN_FILE, Run, run_or_read
 from hil.logs.stored_rows import FEW_ROWS, in_stretches
 from hil.loop.tick_record import LOG_COLUMNS
 from hil.output_file import OutputFile
@@ -55,7 +55,7 @@ class ColumnMeaning(NamedTuple):
 
 
 def export_run(
-    run: Run,
+    run: Run | str | Path,
     to: str,
     path: str | Path | None = None,
     on_progress: Told = lambda done, total: None,
@@ -68,7 +68,8 @@ def export_run(
 
     Parameters
     ----------
-    run : Run
+    run : Run or path
+        A path is the run's folder, or its `run.mcap`.
     to : str
         Format.
     path : str or Path
@@ -81,10 +82,12 @@ def export_run(
     Raises
     ------
     InputError
-        The format is not known, needs a library that is not installed, or a file is there already or cannot be written.
+        The run cannot be read; the format is not known or needs a library that is not installed; a file is there
+        already or cannot be written.
     """
     if to not in EXPORT_FORMATS:
         raise InputError(f"runs are exported to {', '.join(EXPORT_FORMATS)}, not to '{to}': choose one with --to")
+    run = run_or_read(run)
     suffix, module, function = EXPORT_FORMATS[to]
     write: Callable[..., None] = getattr(import_module(module), function)
     path = run.folder / f"ticks{suffix}" if path is None else Path(path)

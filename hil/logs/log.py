@@ -225,6 +225,11 @@ def warm_up_log() -> None:
         read_run(writer.folder)
 
 
+def run_or_read(source: Run | str | Path) -> Run:
+    """Give a run as it is, or read it from its folder as `read_run` does, rows of a long log left in their file."""
+    return source if isinstance(source, Run) else read_run(source, stored=True)
+
+
 def read_run(path: str | Path, everything: bool = True, stored: bool = False) -> Run:
     """Read a run, finished or not, whole or cut anywhere.
 

@@ -16,7 +16,7 @@ from hil.loop.pace.settings import SpeedDrive
 from hil.loop.place.settings import PlaceSettings
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 from models.plant.drive_losses import DriveLosses
 
 
@@ -69,6 +69,7 @@ class Rig:
     present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down
 
     def __post_init__(self) -> None:
+        require_bicycle(self.bicycle)
         carried = [CARRIES[name] & part for port in self.ports for name in port.carries for part in ROLES.values()]
         if sorted(filter(None, carried)) != sorted(ROLES.values()):
             found = [", ".join(port.carries) for port in self.ports]

@@ -7,6 +7,7 @@ again, bit for bit. Where it does not, the program has changed, or the log has b
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from firmware_interface.kernels import njit
 from firmware_interface.node.layouts import PROTOCOL_VERSION
 from hil.logs.export import STATE_PREFIX
 from hil.logs.header import RunHeader
-from hil.logs.log import Run
+from hil.logs.log import Run, run_or_read
 from hil.logs.provenance import PACKAGE_NAME, provenance
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK, YOUNGER_COLUMNS
@@ -79,7 +80,7 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
 
 
 def replay(
-    run: Run,
+    run: Run | str | Path,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     on_states: Callable[[np.ndarray, np.ndarray], None] = lambda rows, states: None,
 ) -> Replay:
@@ -87,7 +88,8 @@ def replay(
 
     Parameters
     ----------
-    run : Run
+    run : Run or path
+        A path is the run's folder, or its `run.mcap`.
     on_progress : callable
         Told how many ticks have been replayed, of how many.
     on_states : callable
@@ -97,8 +99,10 @@ def replay(
     Raises
     ------
     InputError
-        When its loop cannot be rebuilt, its rows have other columns than this version's, or it has no tape.
+        When it cannot be read or its loop not be rebuilt, its rows have other columns than this version's, or it has
+        no tape.
     """
+    run = run_or_read(run)
     loop = rebuilt_loop(run.header)
     if not _has_no_other(run.ticks.dtype):
         raise InputError(
@@ -138,7 +142,8 @@ def with_law_states(run: Run, on_progress: Callable[[int, int], None] = lambda d
 
     Parameters
     ----------
-    run : Run
+    run : Run or path
+        A path is the run's folder, or its `run.mcap`.
     on_progress : callable
         Told how many ticks have been replayed, of how many.
 

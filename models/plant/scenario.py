@@ -9,6 +9,7 @@ from numbers import Integral
 
 import numpy as np
 
+from models.bicycle_file import is_number
 from models.errors import InputError
 from models.tables import describe_range, html_table
 
@@ -72,7 +73,7 @@ class Knock:
 def _check_push(push: "Kick | Knock") -> None:
     """Check a kick or knock."""
     word = type(push).__name__.lower()
-    if not all(np.isfinite(value) for value in vars(push).values()):
+    if not all(is_number(value) for value in vars(push).values()):
         raise InputError(f"a {word} wants finite numbers, found {push}; correct it")
     size, unit = (push.impulse, "N s") if isinstance(push, Kick) else (push.twist, "N m s")
     if abs(size) > PUSH_MAX:

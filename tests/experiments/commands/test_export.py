@@ -54,6 +54,11 @@ def other_clock(run, tmp_path_factory):
     return path, [begun + 2.0, begun + 6.0]
 
 
+def test_a_run_is_exported_by_its_folder_too(run, exported, tmp_path):
+    path, *_ = export_run(str(run.folder), "csv", tmp_path / "again.csv")
+    assert path.read_bytes() == exported["csv"].read_bytes()
+
+
 def test_a_mat_file_larger_than_its_format_is_refused_with_what_to_do(run, tmp_path, monkeypatch):
     size = len(run.ticks) * sum(TICK[name].itemsize for name in TICK.names)
     monkeypatch.setattr(export_columns, "MAT_BYTES", size)

@@ -7,6 +7,7 @@ from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import MACHINE_LIMITS, Limit, Limits
 from hil.rig.file import read_rig
+from hil.rig.rig import Rig
 from models.errors import InputError
 from tests.paths import DOCS
 
@@ -38,6 +39,11 @@ def with_text(tmp_path, text):
     path = tmp_path / "rig.toml"
     path.write_text('name = "x"\nbicycle = "Silver"\n' + text + "\n" + limits)
     return path
+
+
+def test_the_name_of_a_bicycle_makes_no_rig():
+    with pytest.raises(InputError, match=r"^wanted a Bicycle, found 'Silver': get one with load_bicycle$"):
+        Rig("Silver")
 
 
 def test_a_rig_without_the_limits_of_its_machine_does_not_load(tmp_path):

@@ -51,6 +51,12 @@ def with_rows(run, change):
     return dataclasses.replace(run, ticks=rows)
 
 
+def test_a_run_is_given_or_its_folder(run, tmp_path):
+    assert replay(str(run.folder)) == replay(run.folder / RUN_FILE) == replay(run)
+    with pytest.raises(InputError, match=r"^wanted a run folder, found no run.mcap at "):
+        replay(tmp_path / "nothing")
+
+
 def test_another_torque_is_found_at_its_tick(run):
     k = int(run.ticks["k"][500])
 

@@ -348,6 +348,8 @@ def test_knocks_refuse_nonsense():
         Knock(-1.0, 0.1)
     with pytest.raises(InputError, match="a knock wants finite numbers"):
         Knock(1.0, np.nan)
+    with pytest.raises(InputError, match=r"a kick wants finite numbers, found Kick\(t='0.6'"):
+        Kick("0.6", 4.0)
 
 
 def test_the_default_surroundings_are_none(benchmark_bicycle):
