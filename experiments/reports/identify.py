@@ -103,7 +103,7 @@ class IdentificationResult:
 
 def identify_parameters(
     sources: str | Path | Run | Response | Sequence[str | Path | Run | Response],
-    free: Sequence[str],
+    free: str | Sequence[str],
     *,
     prior: str = "own",
     mapping: str | Path = "",
@@ -119,8 +119,8 @@ def identify_parameters(
     ----------
     sources : Run, Response, path, or a sequence of these
         As `experiments.reports.analyze.analyze` takes them; of one bicycle.
-    free : sequence of str
-        Quantities to identify: parameters of the bicycle, entries of its matrices, drive_gain, ...
+    free : str or sequence of str
+        Quantity or quantities to identify: parameters of the bicycle, entries of its matrices, drive_gain, ...
     prior : str
         What is known before: own (measured deviations), usual (for quantities without), or none.
     mapping : str or Path
@@ -141,7 +141,7 @@ def identify_parameters(
     InputError
         No quantity or an unknown one, no window, or recordings that are not understood.
     """
-    names = [name.strip() for name in free if name.strip()]
+    names = [name.strip() for name in ([free] if isinstance(free, str) else free) if name.strip()]
     if not names:
         raise InputError(
             "wanted quantities to identify, as --free drive_gain,steer_damping: "

@@ -29,7 +29,7 @@ from hil.output_file import OutputFile
 from models.errors import InputError
 from models.linear.mode_shapes import ModeShape
 from models.linear.modes import CriticalSpeeds, Modes, critical_speeds, named_modes
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,12 +96,13 @@ def plot_eigenvalues(
     Raises
     ------
     InputError
-        Fewer than two speeds, or a file that cannot be written.
+        Neither modes nor a bicycle, fewer than two speeds, or a file that cannot be written.
     """
     name, critical = "", None
     if path is not None:
         check_figure_format(Path(path))
-    if isinstance(modes, Bicycle):
+    if not isinstance(modes, Modes):
+        require_bicycle(modes)
         name, critical = modes.name, critical_speeds(modes)
         modes = named_modes(modes, USUAL_SPEEDS if speeds is None else speeds)
     low, high = (float(modes.v.min()), float(modes.v.max())) if len(modes.v) else (np.nan, np.nan)

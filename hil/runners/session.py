@@ -44,7 +44,7 @@ COMMAND_ROUNDING = 1e-3  # rad/s or rad: a node tells its limits in whole counts
 
 
 def run_realtime(
-    folder: Path,
+    folder: str | Path,
     rig: Rig,
     schedule: Controller,
     paths: str | Sequence[str],
@@ -65,7 +65,7 @@ def run_realtime(
 
     Parameters
     ----------
-    folder : Path
+    folder : str or Path
         Of the log; new or empty.
     rig : Rig
     schedule : Controller
@@ -102,7 +102,7 @@ def run_realtime(
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
         When gains, rig and device do not fit together, could never be armed or do not balance it, or the rig wants a
-        latency test and there is none, or the disk has no room for the log.
+        latency test and there is none, the disk has no room for the log, or there are not as many paths as ports.
     """
     if rig.present and feed is None:
         raise InputError(
@@ -115,8 +115,11 @@ def run_realtime(
     require_armable(rig, schedule)
     require_stable(rig, schedule, speeds, allow_unstable)
     latency = find_latency_test(rig, fifo)
+    folder = Path(folder)
     require_disk_room(folder, [(rig, duration)])
     paths = [paths] if isinstance(paths, str) else list(paths)
+    if len(paths) != len(rig.ports):
+        raise InputError(f"the rig '{rig.name}' has {len(rig.ports)} ports, found {len(paths)}: give a path for each")
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         require_armable(rig, schedule)  # again, with the time-out that the drive has

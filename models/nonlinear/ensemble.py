@@ -134,8 +134,20 @@ class Ensemble:
 
     @classmethod
     def starting(cls, bicycles: Sequence[Bicycle], **states: ArrayLike) -> "Ensemble":
-        """Start bicycles from the arguments of `simulation.initial_state`, one number for all or one each."""
-        columns = {key: np.broadcast_to(np.asarray(value, dtype=float), len(bicycles)) for key, value in states.items()}
+        """Start bicycles from the arguments of `simulation.initial_state`, one number for all or one each.
+
+        Raises
+        ------
+        InputError
+            As of `initial_state`, for a bicycle in place of several, or numbers for another count of bicycles.
+        """
+        if not isinstance(bicycles, Sequence):
+            raise InputError(f"wanted a list of bicycles, found {shortened(bicycles)}: write [bicycle] * 100")
+        n = len(bicycles)
+        for key, value in states.items():
+            if np.shape(value) not in ((), (1,), (n,)):
+                raise InputError(f"wanted one {key} or {n}, one a bicycle, found the shape {np.shape(value)}")
+        columns = {key: np.broadcast_to(np.asarray(value, dtype=float), n) for key, value in states.items()}
         rows = [
             initial_state(bicycle, **{key: float(column[m]) for key, column in columns.items()})
             for m, bicycle in enumerate(bicycles)

@@ -8,7 +8,7 @@ from models.errors import InputError
 from models.linear.path import GROUND_STATES, LATERAL_STATES
 from models.linear.whipple import canonical_matrices, input_matrix, system_matrix, totals
 from models.nonlinear.parameters import Packed, pack_bicycle
-from models.parameters import Bicycle
+from models.parameters import Bicycle, require_bicycle
 from models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroundings, stiff
 from models.plant.scenario import MAX_SPEED_CORNERS, Knock, Scenario
 from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
@@ -129,6 +129,7 @@ def pack_plant(
     """
     if model not in PLANT_MODELS:
         raise InputError(f"no model is called {model!r}; there is {', '.join(PLANT_MODELS)}")
+    require_bicycle(bicycle)
     if bicycle.rR <= 0.0:
         raise InputError(
             f"the wheel sensor wants a rear wheel with a radius, found rR = {bicycle.rR} m ({bicycle.name}); "

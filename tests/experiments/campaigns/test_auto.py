@@ -68,7 +68,7 @@ def test_it_stops_when_it_knows_and_the_truth_is_in_its_interval(learnt):
 
 
 def test_its_estimate_is_that_of_riderless_identify(learnt):
-    found = identify_parameters(learnt.runs[0].folder, ["drive_gain"]).found
+    found = identify_parameters(learnt.runs[0].folder, "drive_gain").found
     first = learnt.course.steps[0]
     assert first.values == pytest.approx(found.values, abs=0.2 * found.std[0])
     assert first.stds == pytest.approx(found.std, rel=0.1)

@@ -10,3 +10,8 @@ from models.errors import InputError
 def test_fewer_than_two_speeds_are_refused(speeds, found):
     with pytest.raises(InputError, match=found):
         rl.plot_eigenvalues(rl.load_bicycle("Silver"), speeds)
+
+
+def test_a_name_is_neither_modes_nor_a_bicycle():
+    with pytest.raises(InputError, match=r"^wanted a Bicycle, found 'Silver': get one with load_bicycle$"):
+        rl.plot_eigenvalues("Silver")

@@ -39,9 +39,10 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setattr(session, "open_devices", opened)
     monkeypatch.setattr(session, "warm_up", opened)
 
-    def run(rig=None, schedule=None, duration=1.0, **how):
+    def run(rig=None, schedule=None, duration=1.0, folder=tmp_path / "run", paths=None, **how):
         rig = rig or rig_of()
-        return session.run_realtime(tmp_path / "run", rig, schedule or gains(rig), "/dev/none", duration, **how)
+        paths = ["/dev/none"] * len(rig.ports) if paths is None else paths
+        return session.run_realtime(folder, rig, schedule or gains(rig), paths, duration, **how)
 
     return run
 
@@ -49,6 +50,17 @@ def run(tmp_path, monkeypatch):
 def test_a_present_operator_must_be_able_to_look_on(run):
     with pytest.raises(InputError, match="asks for a present operator"):
         run(replace(rig_of(), present=True))
+
+
+@pytest.mark.parametrize("paths", [[], ["/dev/imu", "/dev/drive"]])
+def test_there_is_a_path_for_each_port(run, paths):
+    with pytest.raises(InputError, match=rf"has 1 ports, found {len(paths)}: give a path for each$"):
+        run(paths=paths)
+
+
+def test_a_folder_may_be_a_text(run, tmp_path):
+    with pytest.raises(AssertionError, match="a port was opened"):
+        run(folder=str(tmp_path / "run"))
 
 
 def test_a_reference_must_be_followed(run):

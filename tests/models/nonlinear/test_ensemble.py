@@ -143,3 +143,13 @@ def _of_nan():
     out = np.empty((1, 4))
     _both(np.array([np.nan]), out)
     return out
+
+
+def test_each_bicycle_starts_from_numbers_of_its_own():
+    benchmark = catalogue.load_bicycle("Benchmark")
+    with pytest.raises(InputError, match=r"^wanted one v or 3, one a bicycle, found the shape \(2,\)$"):
+        Ensemble.starting([benchmark] * 3, v=[4.0, 5.0])
+    with pytest.raises(InputError, match=r"^wanted a list of bicycles, found .*: write \[bicycle\] \* 100$"):
+        Ensemble.starting(benchmark, v=5.0)
+    with pytest.raises(InputError, match=r"^wanted a Bicycle, found 'Benchmark'"):
+        Ensemble.starting(["Benchmark"], v=5.0)

@@ -343,6 +343,11 @@ def test_a_belt_has_a_treadmill_and_coasting_a_floor(benchmark_bicycle):
         )
 
 
+def test_the_name_of_a_bicycle_makes_no_plant():
+    with pytest.raises(InputError, match=r"^wanted a Bicycle, found 'Silver': get one with load_bicycle$"):
+        Plant("Silver", Scenario(speed=((0.0, 5.0),)))
+
+
 def test_knocks_refuse_nonsense():
     with pytest.raises(InputError, match="a knock must begin"):
         Knock(-1.0, 0.1)
