@@ -35,7 +35,7 @@ from models.linear.characteristic_polynomial import (
     static_polynomial,
 )
 from models.linear.quartic import quartic_roots
-from models.linear.whipple import finite_speeds, system_matrix
+from models.linear.whipple import finite_speeds, system_matrix_at
 from models.parameters import Bicycle
 from models.tables import data_frame, describe_range, html_table
 
@@ -149,7 +149,7 @@ def eigenvalues(bicycle: Bicycle, v: ArrayLike) -> ComplexArray:
 
 
 def _eigenvalues(bicycle: Bicycle, v: ArrayLike) -> ComplexArray:
-    return np.sort_complex(np.linalg.eigvals(system_matrix(bicycle, v)).astype(complex))
+    return np.sort_complex(np.linalg.eigvals(system_matrix_at(bicycle, v)).astype(complex))
 
 
 def named_modes(bicycle: Bicycle, speeds: ArrayLike) -> Modes:

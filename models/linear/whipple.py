@@ -128,7 +128,7 @@ def totals(bicycle: Bicycle) -> Totals:
 
 def canonical_matrices(bicycle: Bicycle) -> CanonicalMatrices:
     """Matrices M, C1, K0, K2 of Meijaard et al. (2007), eq. 5.3 and appendix A."""
-    t, b = totals(bicycle), bicycle
+    b, t = bicycle, totals(bicycle)
     sin_lam, cos_lam = sin(b.lam), cos(b.lam)
     yaw = cos_lam / b.w  # yaw rate per steer angle and speed
 
@@ -160,9 +160,14 @@ def system_matrix(bicycle: Bicycle, v: ArrayLike) -> Array:
     InputError
         As of `finite_speeds`, or when the mass matrix is singular.
     """
+    return system_matrix_at(bicycle, finite_speeds(v))
+
+
+def system_matrix_at(bicycle: Bicycle, v: ArrayLike) -> Array:
+    """Matrix of `system_matrix` at speeds that nobody asked for, such as roots far above those of a bicycle."""
     M, C1, K0, K2 = canonical_matrices(bicycle)
     inverse = _inverse(bicycle, M)
-    speed = finite_speeds(v)[..., np.newaxis, np.newaxis]
+    speed = np.asarray(v, dtype=float)[..., np.newaxis, np.newaxis]
     A = np.zeros((*speed.shape[:-2], 4, 4))
     A[..., ANGLE_STATES, RATE_STATES] = np.eye(2)
     A[..., RATE_STATES, ANGLE_STATES] = -inverse @ (bicycle.g * K0 + speed**2 * K2)
