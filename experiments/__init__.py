@@ -3,14 +3,12 @@
 `from experiments import analyze` imports what it needs when it is asked for.
 """
 
-import os
 from typing import TYPE_CHECKING
 
+from experiments.blas_threads import use_one_blas_thread
 from models.lazy_door import lazy
 
-# Matrices here are small. On a busy machine OpenBLAS's threads wait for one another: an exponential of four by four
-# takes 37 ms instead of 0.07. Counts if numpy is not loaded yet; who has set it keeps his.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+use_one_blas_thread()  # before anything of numpy's is loaded, where that can be
 
 if TYPE_CHECKING:
     from experiments.campaigns.session import CampaignResult, run_campaign

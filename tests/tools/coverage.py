@@ -4,11 +4,8 @@ Takes about 5 minutes on one core with the default number of windows.
 """
 
 import argparse
-import os
 from pathlib import Path
 from time import perf_counter
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # the matrices are small: more threads only get in each other's way
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
