@@ -146,11 +146,7 @@ def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:
         raise InputError(
             "no bicycle to talk to: give --port PATH, a rig file that names its ports, or --emulated for a virtual one"
         )
-    if len(paths) != len(rig.ports):
-        raise InputError(
-            f"the rig '{rig.name}' has {len(rig.ports)} ports, found {len(paths)} "
-            f"paths ({', '.join(paths)}): give --port once for each, in the order of the rig file"
-        )
+    rig.require_path_for_each_port(paths)
     return paths
 
 

@@ -10,7 +10,6 @@ from hil.loop.tick import LoopState
 from hil.rig.rig import Rig, RigPort
 from hil.runners.assembly import new_loop
 from hil.runners.session import open_devices
-from models.errors import InputError
 from models.plant.plant import Scenario
 
 
@@ -22,8 +21,6 @@ def answering_devices(rig: Rig, paths: list[str]) -> Iterator[tuple[list[int], L
             # a line faster than any rate needs, and a watchdog that fits the rate
             rig = replace(rig, ports=(RigPort(baud=4_000_000),), watchdog=5 / rig.rate)
             paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
-        if len(paths) != len(rig.ports):
-            raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")
         schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
         fds, devices, rig, calibration = stack.enter_context(open_devices(rig, paths))
         yield fds, new_loop(rig, schedule, calibration.as_record(), devices)

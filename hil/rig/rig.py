@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -148,6 +148,15 @@ class Rig:
         """Timing of the loop, for the design of controllers; an inner loop in the drive has a lag of its own."""
         delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
         return LoopTiming(rate=self.rate, delay=delay, drive_lag=0.0 if self.drive else self.drive_lag)
+
+    def require_path_for_each_port(self, paths: Sequence[str]) -> None:
+        """Refuse paths of devices that are not as many as the ports. Raises InputError."""
+        if len(paths) != len(self.ports):
+            raise InputError(
+                f"wanted as many paths as the rig '{self.name}' has ports, {len(self.ports)}, found {len(paths)} "
+                f"({', '.join(map(str, paths)) or 'none'}): give one for each, in the order of the rig file; on the "
+                "command line give --port once for each"
+            )
 
     def calibrated(self, **scales: float) -> Calibration:
         """Counts to SI for this machine; ``scales`` are what the device says of itself.

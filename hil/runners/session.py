@@ -118,8 +118,7 @@ def run_realtime(
     folder = Path(folder)
     require_disk_room(folder, [(rig, duration)])
     paths = [paths] if isinstance(paths, str) else list(paths)
-    if len(paths) != len(rig.ports):
-        raise InputError(f"the rig '{rig.name}' has {len(rig.ports)} ports, found {len(paths)}: give a path for each")
+    rig.require_path_for_each_port(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         require_armable(rig, schedule)  # again, with the time-out that the drive has
@@ -182,8 +181,10 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
     DeviceError
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
-        When rig and devices do not fit together, or the limits are those of an old log that no machine may have.
+        When there are not as many paths as ports, rig and devices do not fit together, or the limits are those of an
+        old log that no machine may have.
     """
+    rig.require_path_for_each_port(paths)
     rig.limits.require_plausible()
     with ExitStack() as stack:
         ports = [

@@ -104,7 +104,7 @@ def test_ports_are_opened_in_order_at_their_speed_and_closed_whatever_happens(mo
             ("open", "/dev/y", APART[1].baud, APART[1].device, False),
         ]
     assert events[2:] == [("close", "/dev/y"), ("close", "/dev/x")]
-    with pytest.raises(ValueError, match="zip"), session.open_devices(rig, ["/dev/x"]):
+    with pytest.raises(InputError, match="give one for each"), session.open_devices(rig, ["/dev/x"]):
         pass
 
 

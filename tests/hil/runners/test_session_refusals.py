@@ -54,7 +54,7 @@ def test_a_present_operator_must_be_able_to_look_on(run):
 
 @pytest.mark.parametrize("paths", [[], ["/dev/imu", "/dev/drive"]])
 def test_there_is_a_path_for_each_port(run, paths):
-    with pytest.raises(InputError, match=rf"has 1 ports, found {len(paths)}: give a path for each$"):
+    with pytest.raises(InputError, match=rf"has ports, 1, found {len(paths)} \(.*give one for each, in the order"):
         run(paths=paths)
 
 
