@@ -9,7 +9,9 @@ from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, cfunc, types
+from numba import carray, types
+
+from firmware_interface.kernels import cfunc
 
 _BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 

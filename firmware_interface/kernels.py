@@ -7,22 +7,19 @@ is called from outside. Where Python calls it later, it is compiled once more, w
 compiled anew for each constant that it is called with.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from llvmlite.binding import parse_bitcode
 from numba import config
 from numba.core import sigutils
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator, _SourceFileBackedLocatorMixin
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, Flags, compile_result
+from numba.core.ccallback import CFunc
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.types import BooleanLiteral, IntegerLiteral, unliteral
 
-from firmware_interface.kernel_folder import kernel_folder, sources_fingerprint
+from firmware_interface.kernel_files import BareCode, KernelFiles
 
 
 def njit(function: Callable | None = None, *, cache: bool = False, **options: Any) -> Any:
@@ -49,6 +46,26 @@ def njit(function: Callable | None = None, *, cache: bool = False, **options: An
     return decorated if function is None else decorated(function)
 
 
+def cfunc(signature: Any, *, cache: bool = False) -> Callable[[Callable], CFunc]:
+    """Compile a function for calls at its address, as numba's decorator of this name does.
+
+    Parameters
+    ----------
+    signature : signature of numba
+    cache : bool
+        Keep compiled code in files.
+    """
+
+    def decorated(function: Callable) -> CFunc:
+        entry = _Entry(function, sigutils.normalize_signature(signature), locals={}, options={})
+        if cache:
+            entry.enable_caching()
+        entry.compile()
+        return entry
+
+    return decorated
+
+
 def _plain(kind: Any) -> Any:
     """Type of an argument, whatever constant it is: numba would compile a function once for each."""
     return unliteral(kind) if isinstance(kind, IntegerLiteral | BooleanLiteral) else kind
@@ -64,101 +81,21 @@ class _Flags(Flags):
         return self._values == other._values if isinstance(other, _Flags) else bool(super().__eq__(other))
 
 
-class _BareCode(JITCodeLibrary):
-    """Code of a bare function and of those it calls; whoever calls it optimises all of it and makes machine code."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-
 class _Pipeline(Compiler):
     """Way from Python to machine code, which for a bare function ends before the last step."""
 
     def define_pipelines(self) -> Any:
         if self.state.flags.no_compile:
-            self.state.library = _BareCode(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+            self.state.library = BareCode(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         return super().define_pipelines()
 
 
-class _Place(_SourceFileBackedLocatorMixin, _CacheLocator):
-    """Folder of a function's files, and the state of all sources that they are of: they hold what it calls too."""
+class _Entry(CFunc):
+    """Function that is called at its address."""
 
-    def __init__(self, function: Callable, file: str) -> None:
-        self._py_file = file
-        self._lineno = function.__code__.co_firstlineno
-        self._folder = os.path.join(kernel_folder(), self.get_suitable_cache_subpath(file))
-
-    def get_cache_path(self) -> str:
-        return self._folder
-
-    def get_source_stamp(self) -> Any:
-        return super().get_source_stamp(), sources_fingerprint()
-
-
-class _Form(CompileResultCacheImpl):
-    """Form of a compiled function in a file: a bare one is the code that its callers take in."""
-
-    def __init__(self, function: Callable) -> None:
-        self._locator_classes = [_Place, *self._locator_classes]  # the others for what stands in no file
-        super().__init__(function)
-
-    def reduce(self, cres: Any) -> Any:
-        if not isinstance(cres.library, _BareCode):
-            return super().reduce(cres)
-        cres.fndesc.typemap = cres.fndesc.calltypes = None  # large, and no caller asks for them
-        library = cres.library
-        code = library._get_module_for_linking().as_bitcode()
-        reload_init = getattr(library, "_reload_init", ())  # numba 0.61 has none
-        return library.name, code, cres.fndesc, cres.signature, tuple(reload_init)
-
-    def rebuild(self, target_context: Any, payload: Any) -> Any:
-        if len(payload) > 5:
-            return super().rebuild(target_context, payload)
-        name, code, fndesc, signature, reload_init = payload
-        for each in reload_init:
-            each()
-        library = _BareCode(target_context.codegen(), name)
-        library._final_module = parse_bitcode(code)
-        if reload_init:
-            library._reload_init.update(reload_init)
-        library._finalized = True
-        return compile_result(
-            typing_context=target_context.typing_context,
-            target_context=target_context,
-            entry_point=object(),
-            library=library,
-            fndesc=fndesc,
-            signature=signature,
-            objectmode=False,
-            lifted=(),
-            reload_init=[],
-        )
-
-
-class _Files(FunctionCache):
-    """Files of a function, in which a bare one is not taken for one that Python can call."""
-
-    _impl_class = _Form
-    bare = False
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load a compiled form; None where there is none. Where a bare one is wanted, one with a wrapper will do."""
-        found = super().load_overload(sig, target_context)
-        if found is None and self.bare:
-            self.bare = False
-            try:
-                found = super().load_overload(sig, target_context)
-            finally:
-                self.bare = True
-        return found
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        key = super()._index_key(sig, codegen)
-        return (*key, "code for callers") if self.bare else key
+    def enable_caching(self) -> None:
+        """Keep compiled code in files."""
+        self._cache = KernelFiles(self._pyfunc)  # type: ignore[attr-defined]
 
 
 class _Kernel(CPUDispatcher):
@@ -172,7 +109,7 @@ class _Kernel(CPUDispatcher):
 
     def enable_caching(self) -> None:
         """Keep compiled code in files."""
-        self._cache = _Files(self.py_func)
+        self._cache = KernelFiles(self.py_func)
 
     def compile_bare(self, sig: Any) -> None:
         """Compile for calls from compiled code."""
@@ -213,11 +150,11 @@ class _Kernel(CPUDispatcher):
     @contextmanager
     def _making_bare(self) -> Iterator[None]:
         before, self._makes_bare = self._makes_bare, True
-        if isinstance(self._cache, _Files):
+        if isinstance(self._cache, KernelFiles):
             self._cache.bare = True
         try:
             yield
         finally:
             self._makes_bare = before
-            if isinstance(self._cache, _Files):
+            if isinstance(self._cache, KernelFiles):
                 self._cache.bare = before

@@ -15,11 +15,15 @@ from tests.paths import ROOT
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 KERNEL = "from firmware_interface.kernels import njit\n@njit(cache=True)\ndef double(x):\n    return 2 * x\n"
 CALLER = """
+from numba import types
+from firmware_interface.by_address import entry_of
 from firmware_interface.kernels import njit
 from models.kernel import double
 @njit(cache=True)
 def one_more(x):
     return double(x) + 1
+def by_address(x):
+    return entry_of(one_more, lambda x: one_more(x), types.int64(types.int64), {"one_more": one_more}).ctypes(x)
 """
 PROGRAM = """
 import os, sys
@@ -91,10 +95,11 @@ def sources(tmp_path):
     return tmp_path / "sources"
 
 
+@pytest.mark.parametrize("called", ["one_more", "by_address"])
 @pytest.mark.parametrize("chosen", ["", "os.environ['NUMBA_CACHE_DIR'] = os.path.expanduser('~/mine');"])
-def test_a_script_of_ones_own_never_runs_what_was_compiled_of_earlier_sources(sources, home, chosen):
+def test_a_script_of_ones_own_never_runs_what_was_compiled_of_earlier_sources(sources, home, chosen, called):
     """Nor where the function that it calls stands in another file, of which numba asks nothing."""
-    program = f"import os; {chosen} from models.caller import one_more; print(one_more(2))"
+    program = f"import os; {chosen} from models.caller import {called}; print({called}(2))"
     assert run_at_home(home, sources, program).stdout == "5\n"
     kernel = sources / "models" / "kernel.py"
     kernel.write_text(KERNEL.replace("2 * x", "7 * x"), encoding="utf-8")

@@ -7,6 +7,8 @@ import sys
 import pytest
 
 FUNCTIONS = """
+from numba import types
+from firmware_interface.by_address import entry_of
 from firmware_interface.kernels import njit
 
 @njit(cache=True, nogil=True)
@@ -20,9 +22,13 @@ def outer(x):
 @njit(cache=True, nogil=True)
 def constants():
     return inner(2) + inner(3)
+
+def entry():
+    return entry_of(inner, lambda x: inner(x), types.float64(types.float64), {"inner": inner}).ctypes(2.5)
 """
 INNER_THEN_OUTER = "assert inner(1.5) == 3.0; assert outer(1.5) == 4.0"
 OUTER_THEN_INNER = "assert outer(1.5) == 4.0; assert inner(1.5) == 3.0; assert inner(2.0) == 4.0"
+UNREAD = "assert not {'numba.np.arraymath', 'numba.cpython.unicode', 'numba.typed.typeddict'} & set(sys.modules)"
 ONLY_OUTER = "assert outer(1.5) == 4.0"
 COUNTED = "print(sum(inner.stats.cache_misses.values()), sum(outer.stats.cache_misses.values()))"
 
@@ -58,6 +64,14 @@ def test_a_bare_function_in_a_file_is_not_called_from_python(run):
 
 def test_a_function_with_a_wrapper_does_for_compiled_code_and_one_for_all_constants(run):
     assert run(INNER_THEN_OUTER, COUNTED, "assert constants() == 10", COUNTED) == [1, 1, 2, 1]
+
+
+def test_from_a_file_it_asks_nothing_of_the_registries_that_only_compiling_needs(run):
+    """They take half a second to fill."""
+    uses = "assert outer(1.5) == 4.0; assert inner(1.5) == 3.0; assert entry() == 5.0"
+    run(uses)
+    assert run(uses, COUNTED, UNREAD) == [0, 0]
+    assert run(uses, "assert constants() == 10", COUNTED) == [1, 0]  # they are filled when something is compiled
 
 
 def test_only_what_is_called_from_outside_becomes_machine_code(run, tmp_path):

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
 from firmware_interface.by_address import address_of, call_at_address
 from firmware_interface.devices.link import LINK_STATE
-from firmware_interface.kernels import njit
+from firmware_interface.kernels import cfunc, njit
 from hil.loop.pace.settings import SPEED_DRIVE
 from hil.loop.pace.speed_hold import PACING, hold_speed
 

@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
 from firmware_interface.by_address import address_of, call_at_address
 from firmware_interface.devices.link import LINK_STATE
-from firmware_interface.kernels import njit
+from firmware_interface.kernels import cfunc, njit
 from firmware_interface.messages import SAMPLE
 from hil.loop.law import LOOP_SIGNALS
 from hil.loop.observer import ESTIMATE

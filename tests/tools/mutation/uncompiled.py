@@ -115,7 +115,7 @@ _at: list[Callable[..., Any]] = []  # functions by address
 
 
 def _cfunc(*_: Any, **__: Any) -> Callable[[Callable[..., Any]], Any]:
-    """The decorator instead of ``numba.cfunc``: an address is a place in a list."""
+    """The decorator instead of ``cfunc``: an address is a place in a list."""
 
     def keep(function: Callable[..., Any]) -> Any:
         _at.append(function)
@@ -162,7 +162,7 @@ def uncompile() -> None:
     njit, intrinsic = numba.njit, numba.extending.intrinsic
     numba.njit = _njit(njit)
     kernels.njit = _njit(kernels.njit)
-    numba.cfunc = _cfunc
+    kernels.cfunc = _cfunc  # type: ignore[assignment]
     numba.carray = lambda data, n: data if isinstance(data, np.ndarray | Array) else [data]
     numba.extending.intrinsic = lambda function: _INTRINSICS.get(function.__name__) or intrinsic(function)
     numba.types.ExternalFunction = _external
