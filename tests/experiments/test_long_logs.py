@@ -1,20 +1,14 @@
 """Memory of the commands that read a log of 200 MB, beside that of the same commands on a small one."""
 
 import json
-import subprocess
 import sys
 
 import pytest
 
+from tests.process_usage import usage_of
 from tests.tools.long_log import write_long_log
 
 MORE = 230.0  # MB that a log of 200 MB may take beyond a small one; it took 1 GB
-MEASURED = (
-    "import resource, subprocess, sys;"
-    "done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE);"
-    "print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024);"
-    "sys.stdout.flush(); sys.stdout.buffer.write(done.stdout)"
-)
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +21,9 @@ def logs(tmp_path_factory):
 
 def memory(command, *arguments):
     """Largest memory [MB] of a command, and the JSON it prints."""
-    whole = [sys.executable, "-c", MEASURED, sys.executable, "-m", "experiments.cli", command, *map(str, arguments)]
-    found = subprocess.run([*whole, "--json"], capture_output=True, text=True, check=True)
-    first, _, printed = found.stdout.partition("\n")
-    code, megabytes = first.split()
-    assert code == "0", found.stderr
-    return float(megabytes), json.loads(printed)
+    used = usage_of([sys.executable, "-m", "experiments.cli", command, *map(str, arguments), "--json"])
+    assert used.code == 0
+    return used.memory / 1e6, json.loads(used.said)
 
 
 @pytest.mark.timeout(900)

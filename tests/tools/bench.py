@@ -34,6 +34,7 @@ from hil.runners.operator import Operator
 from models.plant import plant as bicycle_plant
 from tests.hil.machine import gains, rig_of, scenario
 from tests.paths import DOCS, ROOT
+from tests.process_usage import usage_of
 from tests.tools import bench_modes, bench_nonlinear, bench_verdict
 from tests.tools.long_log import write_long_log
 
@@ -186,10 +187,9 @@ def long_analysis(seconds: float) -> tuple[float, float, float]:
         subprocess.run([*asked, str(warm)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         log = write_long_log(Path(root) / "long", seconds)
         size = (log / "run.mcap").stat().st_size / 1e6
-        process = subprocess.Popen([*asked, str(log)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, used = os.wait4(process.pid, 0)
-        assert status == 0
-    return size, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        used = usage_of([*asked, str(log)], stderr=subprocess.DEVNULL)
+        assert used.code == 0
+    return size, used.seconds, used.memory / 1e6
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from tests.experiments.hostile_files.foreign_files import FAMILIES
 from tests.experiments.hostile_files.log_contents import hostile_records
 from tests.experiments.hostile_files.log_parts import taken_apart
 from tests.experiments.recordings.foreign_log import in_their_units, signals, write_csv
+from tests.process_usage import usage_of
 
 MOST = 500_000_000  # bytes that the docs promise
 LONGEST = 600.0  # s, however busy the machine
@@ -29,26 +30,12 @@ BOMBS = {
 LOG_BOMBS = ("chunk: a bomb of zeros", "chunk: a bomb of zeros that states little", "chunk: a bomb of lz4")
 
 
-# A process counts what the one it was forked from had in memory, so a small one starts it.
-STARTER = """
-import os, subprocess, sys
-process = subprocess.Popen(sys.argv[1:])
-_, status, used = os.wait4(process.pid, 0)
-print(f"\\n{os.waitstatus_to_exitcode(status)} {used.ru_maxrss * 1024}")
-"""
-
-
 def ended(folder, *arguments, stdin=subprocess.DEVNULL):
-    """Exit code, words and greatest memory [bytes] of a process; its children are counted as well."""
+    """Exit code, words and greatest memory [bytes] of a process."""
     script = os.path.join(os.path.dirname(sys.executable), "riderless")
-    command = [sys.executable, "-c", STARTER, script, *arguments]
-    done = subprocess.run(
-        command, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
-    )
-    words, _, told = done.stdout.rstrip("\n").rpartition("\n")
-    assert "Traceback" not in words
-    code, memory = map(int, told.split())
-    return code, words, memory
+    used = usage_of([script, *arguments], cwd=folder, stdin=stdin, stderr=subprocess.STDOUT)
+    assert "Traceback" not in used.said
+    return used.code, used.said, used.memory
 
 
 @pytest.mark.parametrize("family", [family for family, names in BOMBS.items() if names])
