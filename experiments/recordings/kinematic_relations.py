@@ -37,6 +37,7 @@ PUSH_EXPLAINS = 0.8  # of what the relation leaves unexplained beside it, from w
 OUTLIER_SHARE = 0.2  # of the rows, which something else may have moved
 MOVING_SPEED = 0.3  # m/s
 CLEAR_CORRELATION = 0.7  # correlation from which on a factor is believed
+LEAST_CORRELATION = 0.3  # below which two signals are strangers, not one and its noise
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,19 @@ class CheckedRelation:
         return self.correlation >= self.needs and abs(log(max(self.factor, 1e-9))) <= log(self.within)
 
     @property
+    def noise_explains(self) -> bool:
+        """Would noise alone make such a factor of a true one of 1?
+
+        Noise of what is expected lowers a factor, at most to the square of the correlation; noise of what is measured
+        leaves it.
+        """
+        least = self.correlation**2 / self.within
+        return self.correlation >= LEAST_CORRELATION and least <= self.factor <= self.within
+
+    @property
     def alarms(self) -> bool:
         """Do both sides clearly belong together, and clearly not as they stand?"""
-        return abs(self.correlation) >= CLEAR_CORRELATION and not self.agrees
+        return abs(self.correlation) >= CLEAR_CORRELATION and not self.agrees and not self.noise_explains
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +81,7 @@ class BandPassed:
     recorded: Recorded
     dt: float
     average: int  # rows that become one
-    cache: dict[tuple[str, int], Array] = field(default_factory=dict)
+    cache: dict[tuple[str, int | None], Array] = field(default_factory=dict)
     undone: Mapping[str, float] = field(default_factory=dict)
     time: float = 1.0
 
@@ -80,21 +91,23 @@ class BandPassed:
 
     def raw(self, quantity: str) -> Array:
         """Signal as recorded, averaged."""
-        return self.undone.get(quantity, 1.0) * self._cached(quantity, -1)
+        return self.undone.get(quantity, 1.0) * self._cached(quantity, None)
 
     def band(self, quantity: str, derivative: int = 0) -> Array:
-        """Signal through the band-pass, differentiated ``derivative`` times."""
+        """Signal through the band-pass, differentiated ``derivative`` times; integrated where that is -1."""
         return self.undone.get(quantity, 1.0) * self.time**-derivative * self._cached(quantity, derivative)
 
-    def _cached(self, quantity: str, derivative: int) -> Array:
+    def _cached(self, quantity: str, derivative: int | None) -> Array:
         key = quantity, derivative
         if key not in self.cache:
-            if derivative < 0:
+            if derivative is None:
                 values = self.recorded.signal(quantity)
                 assert values is not None
                 self.cache[key] = block_means(values, self.average)
             else:
-                self.cache[key] = np.convolve(self._cached(quantity, -1), band_pass_kernel(self.dt, derivative), "same")
+                self.cache[key] = np.convolve(
+                    self._cached(quantity, None), band_pass_kernel(self.dt, derivative), "same"
+                )
         return self.cache[key]
 
 
@@ -137,14 +150,18 @@ def law_sides(s: BandPassed) -> tuple[Array, Array] | None:
 
 
 def balance_sides(s: BandPassed) -> tuple[Array, Array] | None:
-    """Lean acceleration measured, and by the first row of Meijaard et al. (2007), eq. (5.3)."""
+    """Lean acceleration measured, and by the first row of Meijaard et al. (2007), eq. (5.3).
+
+    Within the band, lean is the integral of its rate where it was not recorded.
+    """
     bicycle = s.recorded.response.bicycle
-    if bicycle is None or not s.has("phi", "delta"):
+    if bicycle is None or not s.has("delta"):
         return None
+    phi = s.band("phi") if s.has("phi") else s.band("phi_dot", -1)
     M, C1, K0, K2 = canonical_matrices(bicycle)
     v, g = s.raw("v"), bicycle.g
     moment = M[0, 1] * s.band("delta", 2) + v * C1[0, 1] * s.band("delta", 1)
-    moment = moment + g * K0[0, 0] * s.band("phi") + (g * K0[0, 1] + v**2 * K2[0, 1]) * s.band("delta")
+    moment = moment + g * K0[0, 0] * phi + (g * K0[0, 1] + v**2 * K2[0, 1]) * s.band("delta")
     return s.band("phi_dot", 1), -moment / M[0, 0]
 
 
@@ -296,7 +313,8 @@ def _factor(measured: Array, expected: Array) -> float:
 def band_pass_kernel(dt: float, derivative: int, longer: float = 0.0) -> Array:
     """Band-pass (a narrow Gaussian less a broad one), differentiated ``derivative`` times, for signals every dt.
 
-    With ``longer`` [s] it is the band-passed pulse that is a Gaussian as wide.
+    A ``derivative`` of -1 integrates; the integral of what passes the band ends where it began. With ``longer`` [s] it
+    is the band-passed pulse that is a Gaussian as wide.
     """
     half = round(KERNEL_REACH * BROAD_WIDTH / dt)
     t = np.arange(-half, half + 1) * dt
@@ -304,8 +322,8 @@ def band_pass_kernel(dt: float, derivative: int, longer: float = 0.0) -> Array:
     for width, sign in ((float(np.hypot(NARROW_WIDTH, longer)), 1.0), (float(np.hypot(BROAD_WIDTH, longer)), -1.0)):
         bell = np.exp(-0.5 * (t / width) ** 2)
         bell *= sign / bell.sum()
-        total += (bell, -t / width**2 * bell, (t**2 / width**4 - width**-2) * bell)[derivative]
-    return total
+        total += (bell, -t / width**2 * bell, (t**2 / width**4 - width**-2) * bell)[max(derivative, 0)]
+    return total if derivative >= 0 else dt * (np.cumsum(total) - total / 2)
 
 
 def block_means(values: Array | NDArray[np.bool_], rows: int) -> Array:

@@ -92,10 +92,12 @@ def check_units(recorded: Recorded) -> list[UnitFinding]:
     wrong = wrong or [relation for relation in found if not relation.agrees]
     if not wrong:
         return [*find_impossible_values(recorded), *check_gravity(recorded)]
+    told = "; ".join(factor_sentence(recorded, relation) for relation in wrong)
+    if all(relation.noise_explains for relation in wrong):
+        return [UnitFinding(f"{told}: noise would explain that", False), *check_gravity(recorded)]
     causes = explain_misfits(s, found, {relation.name for relation in wrong})
     if not causes and not clear and (reached := list(find_impossible_values(recorded))):
         return [*reached, *check_gravity(recorded)]
-    told = "; ".join(factor_sentence(recorded, relation) for relation in wrong)
     likely = f"{'most likely' if clear else 'perhaps'} {' or '.join(causes)}"
     unexplained = "several columns may have a wrong unit or sign" if clear else "they hardly belong together"
     certain = bool(causes) or any(
@@ -148,6 +150,8 @@ def misfit(relation: CheckedRelation) -> float:
 def factor_sentence(recorded: Recorded, relation: CheckedRelation) -> str:
     """Begin a sentence: which column, and what was found."""
     names = {q: recorded.name(q) for q in UNIT_MISTAKES}
+    if recorded.signal("phi") is None:
+        names["phi"] = f"the integral of {names['phi_dot']}"
     spread = f" +- {relation.spread:.2g}" if relation.spread else ""
     what = recorded.name(relation.left) + ("'s derivative" if relation.name == "balance" else "")
     return (

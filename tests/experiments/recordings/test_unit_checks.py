@@ -14,7 +14,13 @@ from experiments.recordings.foreign import delft
 from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording
-from experiments.recordings.kinematic_relations import band_passed, check_relations, factor_spread, robust_factor
+from experiments.recordings.kinematic_relations import (
+    band_pass_kernel,
+    band_passed,
+    check_relations,
+    factor_spread,
+    robust_factor,
+)
 from models import catalogue
 from models.errors import InputError
 from tests.experiments.recordings import delft_log, foreign_log
@@ -51,6 +57,14 @@ WITHOUT_LAW = [
     ("delta", DEGREES, "fork_angle is in degrees, not in radians"),
     ("phi_dot", -1.0, "the sign of lean_rate is reversed"),
     ("phi", -1.0, "the sign of lean_angle is reversed"),
+]
+
+# quantity, factor, cause, where lean itself is not recorded either: its sensor is a gyro
+WITHOUT_LEAN = [
+    ("delta", -1.0, "the sign of fork_angle is reversed"),
+    ("delta", DEGREES, "fork_angle is in degrees, not in radians"),
+    ("phi_dot", DEGREES, "lean_rate is in degrees/s, not in radians/s"),
+    ("v", KMH, "speed is in km/h, not in m/s"),
 ]
 
 # factor, all quantities of one sensor, cause
@@ -106,6 +120,17 @@ def unnamed_without_law(table: Table, quantity: str, factor: float, cause: str) 
     return _unlike(table, unit_checks.check_units(less.put(quantity, less.signal(quantity) * factor)), cause)
 
 
+def gyro_only(table: Table) -> Recorded:
+    """A log of lean rate, steer and speed alone, of no known law."""
+    return replace(artefacts.mend_flaws(delft.recorded(table)), law=None, beside={}).put("phi", None)
+
+
+def unnamed_without_lean(table: Table, quantity: str, factor: float, cause: str) -> str:
+    """What is wrong with what is said of a spoilt copy; empty where it is refused, the cause among those named."""
+    less = gyro_only(table)
+    return _unlike(table, unit_checks.check_units(less.put(quantity, less.signal(quantity) * factor)), cause)
+
+
 def unnamed_sensor(table: Table, factor: float, quantities: tuple[str, ...], cause: str) -> str:
     """The same where several quantities share one mistake."""
     recorded = artefacts.mend_flaws(delft.recorded(table))
@@ -142,6 +167,28 @@ def test_without_law_or_steer_rate_the_equations_of_motion_still_tell(own, quant
         assert not unnamed_without_law(table, quantity, factor, cause)
 
 
+@pytest.mark.parametrize(("quantity", "factor", "cause"), WITHOUT_LEAN)
+def test_without_lean_its_integrated_rate_still_tells(own, quantity, factor, cause):
+    for table in own:
+        assert not unnamed_without_lean(table, quantity, factor, cause)
+
+
+def test_without_lean_nothing_is_said_against_a_right_log(own):
+    for table in own:
+        assert [relation.name for relation in check_relations(band_passed(gyro_only(table)))] == ["balance"]
+        assert unit_checks.check_units(gyro_only(table)) == []
+
+
+def test_the_integrating_band_pass_undoes_the_differentiating_one():
+    """The rate of a sine, integrated, is the sine itself through the band-pass."""
+    dt = 0.01
+    t = np.arange(4000) * dt
+    angle, rate = np.sin(5.0 * t), 5.0 * np.cos(5.0 * t)
+    inside = slice(500, -500)
+    integral = np.convolve(rate, band_pass_kernel(dt, -1), "same")[inside]
+    np.testing.assert_allclose(integral, np.convolve(angle, band_pass_kernel(dt, 0), "same")[inside], atol=1e-3)
+
+
 @pytest.mark.parametrize(("factor", "quantities", "cause"), WHOLE_SENSOR)
 def test_a_sensor_that_is_wrong_as_a_whole(own, factor, quantities, cause):
     for table in own:
@@ -154,18 +201,20 @@ def test_nothing_is_said_against_a_log_of_our_own(own):
 
 def test_nothing_is_said_against_the_real_logs(real):
     assert [one for table in real for one in disagreements(table)] == []
+    assert [one for table in real for one in unit_checks.check_units(gyro_only(table))] == []
 
 
 @pytest.mark.timeout(600)
 def test_every_mistake_put_into_a_real_log_is_named(real):
-    """The same three tables, one test for all seven logs: each failure names its log, its cause and what was said."""
+    """The same four tables, one test for all seven logs: each failure names its log, its cause and what was said."""
     unnamed = []
     for column, factor, cause in SPOILT:
         usual = factor in (DEGREES, -1.0, KMH)
         unnamed += [unnamed_mistake(table, column, factor, cause) for table in (real if usual else real[::3])]
     unnamed += [unnamed_without_law(table, *case) for case in WITHOUT_LAW for table in real]
     unnamed += [unnamed_sensor(table, *case) for case in WHOLE_SENSOR for table in real[::2]]
-    assert len(unnamed) == 10 * 7 + 7 * 3 + 5 * 7 + 5 * 4
+    unnamed += [unnamed_without_lean(table, *case) for case in WITHOUT_LEAN for table in real]
+    assert len(unnamed) == 10 * 7 + 7 * 3 + 5 * 7 + 5 * 4 + 4 * 7
     assert [one for one in unnamed if one] == []
 
 
@@ -241,6 +290,39 @@ def test_noise_that_answers_nothing_is_a_remark_not_a_refusal():
     (finding,) = unit_checks.check_units(recorded.put("delta_dot", noise))
     assert not finding.clear
     assert "hardly belong together" in finding.sentence
+
+
+def noisy(recorded: Recorded, quantity: str, share: float, seed: int) -> Recorded:
+    """A copy with white noise on one quantity, of so many of its standard deviations."""
+    signal = recorded.signal(quantity)
+    noise = np.random.default_rng(seed).standard_normal(len(signal))
+    return recorded.put(quantity, signal + share * np.std(signal) * noise)
+
+
+@pytest.mark.parametrize("quantity", ["phi", "phi_dot", "delta", "delta_dot"])
+def test_a_noisy_sensor_is_not_told_to_have_a_wrong_unit(own, quantity):
+    """Noise of what is expected lowers the factor: of lean rate, "speed is in m/s, not in mph" was told for certain."""
+    told = []
+    for table in own:
+        recorded = artefacts.mend_flaws(delft.recorded(table))
+        for share in (0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 8.0):
+            findings = unit_checks.check_units(noisy(recorded, quantity, share, seed=11))
+            assert not any(finding.clear for finding in findings), (share, findings)
+            told += [finding.sentence for finding in findings]
+    assert any("noise would explain that" in sentence for sentence in told)
+    assert not any("wrong unit" in sentence or "likely" in sentence for sentence in told)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "factor"), [("phi", DEGREES), ("phi", -1.0), ("phi_dot", DEGREES), ("delta", -1.0)]
+)
+def test_a_wrong_unit_is_told_beside_noise(own, quantity, factor):
+    for table in own:
+        recorded = artefacts.mend_flaws(delft.recorded(table))
+        spoilt_too = recorded.put(quantity, factor * recorded.signal(quantity))
+        (finding,) = unit_checks.check_units(noisy(spoilt_too, quantity, 0.1, seed=12))
+        assert finding.clear
+        assert "most likely" in finding.sentence
 
 
 def test_the_regression_is_not_moved_by_rare_blows():
