@@ -8,6 +8,7 @@ from collections.abc import Mapping as AnyMapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -278,12 +279,12 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
             f"{where}: wanted a number or a text for equals, found {shortened(table['equals'])}; correct it"
         )
     times = table.get("times", [])
-    if not (isinstance(times, list) and all(isinstance(t, int | float) for t in times)):
+    if not (isinstance(times, list) and all(isinstance(t, int | float) and isfinite(t) for t in times)):
         raise InputError(f"{where}: wanted times such as [4.1, 9.7] in s, found {shortened(times)}; correct it")
     intervals = table.get("intervals", [])
     for pair in intervals if isinstance(intervals, list) else [intervals]:
         numbers = isinstance(pair, list) and len(pair) == 2 and all(isinstance(t, int | float) for t in pair)
-        if not numbers or pair[0] >= pair[1]:
+        if not (numbers and pair[0] < pair[1]):
             raise InputError(
                 f"{where}: wanted intervals such as [[1.0, 9.5]] in s, found {shortened(pair)}; correct it"
             )
@@ -296,6 +297,8 @@ def _number(table: AnyMapping[str, Any], key: str, where: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{where}: wanted a number for {key}, found {shortened(value)}; write it without quotes")
+    if not isfinite(value):
+        raise InputError(f"{where}: wanted a finite number for {key}, found {shortened(value)}; correct it")
     return float(value)
 
 

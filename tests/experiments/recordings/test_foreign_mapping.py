@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
 from experiments.recordings import foreign
 from experiments.recordings.foreign import mapping, times, units
@@ -237,44 +236,6 @@ def test_rounded_times_are_taken_as_even(tmp_path, described):
     np.testing.assert_allclose(response.phi_dot, -np.radians(np.sin(5 * t)), atol=1e-7)
 
 
-def test_the_steer_that_run_52_lost_is_named(shared, described):
-    """Its steer angle has drop-outs: the instruments' own data, through a mapping."""
-    text = """
-    bicycle = "Silver"
-    [time]
-    column = "t_s"
-    [phi_dot]
-    column = "lean_rate_V"
-    unit = "V"
-    scale = "50 deg/s"
-    zero = 2.5
-    [v]
-    constant = 5
-    unit = "m/s"
-    [delta]
-    column = "steer_angle_V"
-    unit = "V"
-    scale = "60 deg"
-    zero = 3.1
-    [free]
-    intervals = [[9.9, 12.5]]
-    """
-    path = shared / "data/kooijman2008/run52.csv"
-    whole = foreign.read_foreign(path, described(text[: text.index("[free]")]))
-    # rows 8.305 to 8.335 s of the file: their median less 2.2511 V, by 60 deg a volt
-    lost = [remark for remark in whole.remarks if remark.startswith("steer_angle_V: leaves its surroundings")]
-    assert any("by 0.911 rad for 1 row, not free, at 8.320 s" in remark for remark in lost)
-    assert abs(whole.delta[whole.t.searchsorted(8.3199)]) < 0.05  # bridged
-    assert not whole.free[whole.t.searchsorted(8.3199)]
-    response = foreign.read_foreign(path, described(text))
-    assert [remark for remark in response.remarks if "8.320" in remark] == []  # not free anyway
-    preset = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
-    np.testing.assert_allclose(response.phi_dot, preset.phi_dot, rtol=0, atol=1e-12)
-    assert response.t[response.free][[0, -1]] == pytest.approx([9.9, 12.5])
-    (fit,) = [c.fit for c in analyze_responses([response], given=(9.9, 12.5)).comparisons]
-    assert (fit.re, fit.im) == pytest.approx((-1.159, 5.443), abs=2e-3)  # the README of the data
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -302,6 +263,10 @@ def test_the_steer_that_run_52_lost_is_named(shared, described):
         (LEAST + "[kicks]\ntimes = [99]", ["[kicks]", "99", "17.990"]),
         (LEAST + "[free]\nintervals = [[3, 2]]", ["[free]", "[3, 2]"]),
         (LEAST + "[law]\nsteer = 3", ["[law]", "steer_into_lean"]),
+        (LEAST + "[law]\nsteer_into_lean = 2.0\nv0 = inf", ["[law]", "finite", "v0", "inf"]),
+        (LEAST + "[law]\nsteer_into_lean = nan\nv0 = 6.5", ["[law]", "finite", "steer_into_lean", "nan"]),
+        (LEAST + "[kicks]\ntimes = [nan]", ["[kicks]", "4.1", "nan"]),
+        (LEAST + "[free]\nintervals = [[nan, 9.5]]", ["[free]", "intervals", "nan"]),
         ("law = 'lqr'\n" + LEAST, ["uncontrolled", "lqr"]),
         ("bicycle = 'Bechmark'\n" + LEAST, ["Bechmark", "Benchmark"]),
         ("kind = 'delf'\n" + LEAST, ["delf", "delft-sbw"]),
