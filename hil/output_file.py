@@ -22,6 +22,7 @@ from models.text_file import read_text_file
 
 LOG_MAGIC = b"\x89MCAP0\r\n"  # with which every log begins
 LOG_SUFFIX = ".mcap"
+OPEN_OUTPUTS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # redirected, they are files half written
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # of the system: the disk is full, or one's share of it
 _NAMED_FILE = re.compile(r"""=\s*["']([^"'\n]+\.toml)["']""")
 
@@ -45,6 +46,11 @@ class OutputFile:
     what: str
     force: bool = False
     inputs: Sequence[Path] = ()
+
+    @property
+    def is_stream(self) -> bool:
+        """Is it a pipe, a device or an open output (/dev/stdout)? Such are written to, and nothing lies beside them."""
+        return str(self.path).startswith(OPEN_OUTPUTS) or (self.path.exists() and not self.path.is_file())
 
     def require_free(self) -> None:
         """Refuse a place that is taken or takes nothing, before the work that the file is about.
@@ -82,7 +88,7 @@ class OutputFile:
         """
         self.require_free()
         target = self._target()
-        direct = target.exists() and not target.is_file()  # a pipe, /dev/null: nothing is lost, nothing may be renamed
+        direct = self.is_stream  # nothing is lost, nothing may be renamed
         draft = target if direct else target.with_name(f".riderless-{secrets.token_hex(4)}{target.suffix}")
         try:
             yield draft
@@ -92,6 +98,8 @@ class OutputFile:
                 if target.exists():
                     shutil.copymode(target, draft)
                 os.replace(draft, target)
+        except BrokenPipeError:
+            raise  # who reads has had enough
         except OSError as error:
             raise self._failed(error) from None
         finally:
@@ -104,8 +112,8 @@ class OutputFile:
             path.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def _target(self) -> Path:
-        """File itself, where the path is a link."""
-        return Path(os.path.realpath(self.path))
+        """File itself, where the path is a link; a pipe has no other name."""
+        return self.path if self.is_stream else Path(os.path.realpath(self.path))
 
     def _require_replaceable(self, target: Path) -> None:
         try:

@@ -34,6 +34,7 @@ def export(
     from hil.logs.export import export_run
     from hil.logs.log import read_run
     from hil.memory import use_memory
+    from hil.output_file import OutputFile
 
     use_memory(max_memory)
 
@@ -54,8 +55,9 @@ def export(
             {"path": names[0], "files": names, "rows": len(log.ticks) - lost, "complete": log.complete and not lost}
         )
         return
-    screen.print(f"{len(log.ticks) - lost} rows written to {files[0]}", soft_wrap=True)
+    told = progress_screen if OutputFile(files[0], "the export").is_stream else screen  # the table may be there
+    told.print(f"{len(log.ticks) - lost} rows written to {files[0]}", soft_wrap=True)
     if lost:
-        screen.print(f"{lost} rows are left out: their part of the log is damaged", soft_wrap=True)
+        told.print(f"{lost} rows are left out: their part of the log is damaged", soft_wrap=True)
     for path in files[1:]:
-        screen.print(f"beside it: {path}", soft_wrap=True)
+        told.print(f"beside it: {path}", soft_wrap=True)

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
@@ -64,7 +65,8 @@ def export_run(
 ) -> tuple[Path, ...]:
     """Write a run in one of ``EXPORT_FORMATS``, by default as ``ticks`` beside it; the files written, the table first.
 
-    Beside it are written what opens it: a function that draws it (MATLAB), layouts (PlotJuggler, Foxglove).
+    Beside it are written what opens it: a function that draws it (MATLAB), layouts (PlotJuggler, Foxglove). A pipe, or
+    /dev/stdout, gets the table alone.
 
     Parameters
     ----------
@@ -91,10 +93,12 @@ def export_run(
     suffix, module, function = EXPORT_FORMATS[to]
     write: Callable[..., None] = getattr(import_module(module), function)
     path = run.folder / f"ticks{suffix}" if path is None else Path(path)
+    alone = not path.name or OutputFile(path, "the export").is_stream
     files = [path]
-    if to == "csv" and path.name:
-        files += [path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)]
-    companions = _companions(to) if path.name else []
+    if to == "csv":
+        nothing = Path(os.devnull)
+        files += [nothing, nothing] if alone else [path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)]
+    companions = [] if alone else _companions(to)
     beside = [place(path) for place, _ in companions]
     outputs = [OutputFile(file, "the export", force, [_log_of(run)]) for file in [*files, *beside]]
     for output in outputs:
@@ -104,7 +108,7 @@ def export_run(
         write(run, *drafts[: len(files)], told=on_progress)
         for (_, content), draft in zip(companions, drafts[len(files) :], strict=True):
             draft.write_text(content(run, path), encoding="utf-8")
-    return (*files, *beside)
+    return (path,) if alone else (*files, *beside)
 
 
 def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Path], str]]]:

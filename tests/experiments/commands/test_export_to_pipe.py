@@ -1,0 +1,68 @@
+"""`riderless export -o` a pipe or an open output: the table alone, for the program that reads it."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
+
+
+def shell(folder, command):
+    """What a shell's command line prints on either output, and its exit code."""
+    line = command.replace("riderless", f"{sys.executable} -m experiments.cli")
+    done = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, timeout=120)
+    return done.stdout, done.stderr, done.returncode
+
+
+@pytest.fixture
+def beside(run_folder, tmp_path):  # noqa: F811
+    """A folder with a run in it, and the rows of its export as a file."""
+    (tmp_path / "run").symlink_to(run_folder)
+    out, err, code = shell(tmp_path, "riderless export run -o table.csv")
+    assert code == 0, err
+    assert "rows written to table.csv" in out
+    text = (tmp_path / "table.csv").read_text()
+    for path in tmp_path.glob("table.*"):
+        path.unlink()
+    return tmp_path, text
+
+
+def test_an_open_output_gets_the_table_and_nothing_else(beside):
+    folder, table = beside
+    assert shell(folder, "riderless export run -o /dev/stdout | cat")[0] == table
+    out, err, code = shell(folder, "riderless export run -o /dev/stdout > redirected.csv")
+    assert (out, code) == ("", 0)
+    assert (folder / "redirected.csv").read_text() == table
+    assert "rows written to /dev/stdout" in err
+    out, err, code = shell(folder, "riderless export run -o /dev/null --force")
+    assert (out, code) == ("", 0)
+    assert {path.name for path in folder.iterdir()} == {"run", "redirected.csv"}
+    assert not [name for name in os.listdir("/dev") if name.startswith(("stdout.", "null."))]
+
+
+def test_a_reader_that_has_had_enough_ends_it_without_a_word(beside):
+    folder, table = beside
+    out, err, code = shell(folder, "riderless export run -o /dev/stdout | head -n 1")
+    assert out == table.splitlines(keepends=True)[0]
+    assert code == 0
+    assert "cannot" not in err
+    assert "Error" not in err
+
+
+def test_a_named_pipe_gets_the_table_and_no_file_lies_beside_it(beside, riderless, monkeypatch):  # noqa: F811
+    folder, table = beside
+    monkeypatch.chdir(folder)
+    os.mkfifo("rows.csv")
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append(Path("rows.csv").read_text()), daemon=True)
+    reader.start()
+    code, out, _ = riderless("export", "run", "-o", "rows.csv", "--json")
+    reader.join(30.0)
+    assert code == 0
+    assert heard == [table]
+    assert '"files": ["rows.csv"]' in out
+    assert {path.name for path in folder.iterdir()} == {"run", "rows.csv"}
