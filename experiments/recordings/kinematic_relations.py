@@ -37,7 +37,7 @@ PUSH_EXPLAINS = 0.8  # of what the relation leaves unexplained beside it, from w
 OUTLIER_SHARE = 0.2  # of the rows, which something else may have moved
 MOVING_SPEED = 0.3  # m/s
 CLEAR_CORRELATION = 0.7  # correlation from which on a factor is believed
-LEAST_CORRELATION = 0.3  # below which two signals are strangers, not one and its noise
+KINDRED_CORRELATION = 0.3  # below which two signals are strangers, not one and its noise
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class CheckedRelation:
         leaves it.
         """
         least = self.correlation**2 / self.within
-        return self.correlation >= LEAST_CORRELATION and least <= self.factor <= self.within
+        return self.correlation >= KINDRED_CORRELATION and least <= self.factor <= self.within
 
     @property
     def alarms(self) -> bool:
