@@ -110,8 +110,10 @@ def ask_and_listen(
     Raises
     ------
     DeviceError
-        If the port fails.
+        If the port fails, or is none.
     """
+    if not isinstance(port, SerialPort):
+        raise DeviceError(f"wanted an open port, found {port!r}: open it with open_port")
     asked = 0
     end = time.monotonic() + timeout
     ask_at = 0.0

@@ -5,6 +5,7 @@ Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models
 
 from dataclasses import dataclass
 from math import ceil, inf
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,8 +121,11 @@ def initial_state(
     Raises
     ------
     InputError
-        For a state outside the domain of the model.
+        For what is no number, and a state outside the domain of the model.
     """
+    for given in (roll, steer, roll_rate, steer_rate, v):
+        if not isinstance(given, Real):
+            raise InputError(f"wanted numbers of rad, rad/s and m/s for a state, found {shortened(given)}; correct it")
     p = pack_bicycle(bicycle)
     q, u = np.zeros(8), np.zeros(8)
     q[Q_PHI], q[Q_DELTA] = roll, steer

@@ -14,7 +14,7 @@ from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F
 def shell(folder, command):
     """What a shell's command line prints on either output, and its exit code."""
     line = command.replace("riderless", f"{sys.executable} -m experiments.cli")
-    done = subprocess.run(line, shell=True, cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, timeout=120)
     return done.stdout, done.stderr, done.returncode
 
 

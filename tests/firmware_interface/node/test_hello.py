@@ -66,6 +66,11 @@ def test_device_that_says_something_else(terminal, says, words):
         ask_hello(port, timeout=1.5)  # time for the device's thread to be given a processor
 
 
+def test_a_path_is_no_port():
+    with pytest.raises(DeviceError, match=r"^wanted an open port, found '/dev/ttyACM0': open it with open_port$"):
+        ask_hello("/dev/ttyACM0")
+
+
 def test_cable_pulled():
     master, slave = pty.openpty()
     tty.setraw(slave)

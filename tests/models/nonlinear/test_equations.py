@@ -260,6 +260,12 @@ def test_a_start_outside_the_domain_is_refused(benchmark_bicycle, state):
         initial_state(benchmark_bicycle, **state)
 
 
+@pytest.mark.parametrize("state", [{"roll": "a"}, {"steer_rate": [0.1]}, {"v": None}])
+def test_a_start_of_no_numbers_is_refused(benchmark_bicycle, state):
+    with pytest.raises(InputError, match="wanted numbers of rad, rad/s and m/s for a state, found"):
+        initial_state(benchmark_bicycle, **state)
+
+
 def test_a_start_off_the_ground_is_refused(benchmark_bicycle):
     q, u = initial_state(benchmark_bicycle, roll=0.1, v=5.0)
     q[Q_THETA] += 1e-3
