@@ -47,7 +47,7 @@ def hello_of(header: RunHeader, planned: float | None = None, **about: Any) -> L
         label=header.label,
         rate=rig.rate,
         limits=limit_values(rig.limits, rig.drive_kind),
-        limit_reasons={name: getattr(rig.limits, name).reason for name in _WITH_REASONS},
+        limit_reasons=limit_reasons(rig.limits, rig.drive_kind),
         command_unit=_UNITS[rig.drive_kind],
         gain_speeds=[] if off else _speeds_of(schedule),
         controller=header.controller,
@@ -69,6 +69,11 @@ def bicycle_fields(bicycle: Bicycle, loop: Dynamics | None) -> dict[str, Any]:
             controlled=_branches_of(loop, speeds[speeds >= 0.5]) if loop else [],
         ),
     }
+
+
+def limit_reasons(limits: Limits, kind: str) -> dict[str, str]:
+    """Reasons of the limits, by name; that of the torque where the drive obeys a torque."""
+    return {name: getattr(limits, name).reason for name in _WITH_REASONS if name != "torque" or kind == "torque"}
 
 
 def limit_values(limits: Limits, kind: str) -> LimitValues:

@@ -4,6 +4,8 @@ import { store } from "../store.js";
 import { $, DEG, element, number, say } from "../words.js";
 
 const NEAR = 0.8; // of a limit: from there on the bar says so
+// of the rig, by column; their reasons are told where the pointer rests
+const LIMITS_OF = { phi: ["lean"], delta: ["steer"], torque: ["torque"], v: ["speed_min", "speed_max"] };
 
 let bars = [];
 
@@ -40,7 +42,8 @@ function build(quantity) {
   const ends = element("span", { class: "ends", "aria-hidden": "true" },
     element("span", {}, number(quantity.low, quantity.high < 10 ? 1 : 0, signed)),
     element("span", {}, number(quantity.high, quantity.high < 10 ? 1 : 0, signed)));
-  const row = element("div", { class: "bar" },
+  const reasons = (LIMITS_OF[quantity.column] ?? []).map((name) => store.hello.limit_reasons[name]).filter(Boolean);
+  const row = element("div", { class: "bar", title: [...new Set(reasons)].join("; ") },
     element("span", { class: "name" }, quantity.name), value, element("div", { class: "rule" }, track, ends));
   return { ...quantity, row, value, fill, track, spokenAt: 0 };
 }

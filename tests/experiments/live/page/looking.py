@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.live.hello import bicycle_fields, limit_values
+from experiments.live.hello import bicycle_fields, limit_reasons, limit_values
 from experiments.live.launch import LiveServerProcess
 from experiments.live.schema import (
     LiveChoice,
@@ -55,6 +55,7 @@ def hello(kind: Any = "live", **about: Any) -> LiveHello:
             "label": "lqr at 4.6 m/s",
             "rate": 200.0,
             "limits": limit_values(RIG.limits, "torque"),
+            "limit_reasons": limit_reasons(RIG.limits, "torque"),
             "gain_speeds": [2.0, 4.0, 6.0],
             "can": CAN[kind],
             "play": play if kind == "play" else None,

@@ -46,6 +46,7 @@ def test_state_obstacles_and_numbers_are_told_in_words(browser, teller):
         page.wait_for_selector("text=4.60 m/s")
         lean = page.get_by_role("meter", name="lean, deg")
         assert float(lean.get_attribute("aria-valuemax")) == pytest.approx(degrees(RIG.limits.lean.value), abs=0.01)
+        assert page.locator("#bars .bar", has=lean).get_attribute("title") == RIG.limits.lean.reason
         assert page.inner_text('#health-list [data-key="battery"] dd').endswith("19.2 V")
         fit = page.inner_text("#fits tbody")
         assert "−3.25 ± 0.20, 4.85 ± 0.10 i" in fit  # 1.96 standard uncertainties
