@@ -16,6 +16,7 @@ SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little 
 SIDEWAYS_BLOW = np.eye(len(STATES))[PHI_DOT]  # rad/s, the state after it: lean rate and nothing else
 MIN_TURN = 0.5  # rad within a window, under which a pair of eigenvalues is no oscillation to be found in it
 MAX_MODE_STEP = 1.5  # 1/s, how far a mode may move between neighbouring speeds and still be followed
+LARGEST_LOG_ENERGY = 500.0  # beyond it is as much, and near the largest number there is
 BLOW_DURATION = 2.0  # s, over which a mode of `kicked_mode` must show itself
 
 
@@ -41,7 +42,7 @@ def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDA
         keep &= (np.abs(values) > Z_ROUNDING) & ((values.imag > 0) | (values.real > 0))
     values, amplitude = values[keep], amplitude[keep]
     s = values if dynamics.dt is None else np.log(values) / dynamics.dt
-    growth = 2.0 * s.real * duration
+    growth = np.minimum(2.0 * s.real * duration, LARGEST_LOG_ENERGY)
     integral = np.where(np.abs(growth) < 1e-9, 1.0, np.expm1(growth) / np.where(growth == 0.0, 1.0, growth))
     pair = np.where(s.imag > 0, 2.0, 1.0)  # time average of (2 |a| cos)^2 is 2 |a|^2
     return s.astype(complex), pair * np.abs(amplitude) ** 2 * integral

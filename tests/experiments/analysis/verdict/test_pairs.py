@@ -110,8 +110,8 @@ def test_two_causes_that_look_like_one_are_told_as_that_one(tmp_path):
     found = lockstep(tmp_path, Emulation(tyre=FrontTyre(twisting=1.0, trail=0.01)), FOUR).verdicts[0]
     assert not found.explained
     assert found.pairs == ()
-    assert "tyre_trail" in found.sentence
-    assert "tyre_twisting" in found.sentence
+    assert "tyre trail" in found.sentence
+    assert "tyre twisting" in found.sentence
 
 
 @pytest.mark.slow
