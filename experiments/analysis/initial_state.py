@@ -4,7 +4,7 @@ The linear motion is linear in its start, which is found at once. The nonlinear 
 of Gauss and Newton.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -28,6 +28,7 @@ GENTLER = 0.8  # of a start from which the bicycle falls over
 OTHER_START, MOST_OTHER_STARTS = 0.3, 4  # share by which other starts of a search differ, and how many there are
 SMALLER_START = 0.5  # of the one before, where a machine without losses is searched again
 MOST_UNEXPLAINED = 1.5  # times the white noise of a reading, or what another motion leaves: then it is searched again
+CHANGING_SPEED = 0.1  # m/s within a window, from which on the steer may end elsewhere than it began, see `_offsets`
 START_SETTLED = 1e-4  # of the noise's standard deviations, squared: a smaller step is none
 
 
@@ -50,6 +51,7 @@ class InitialState:
         return self.machine is not None
 
 
+Offsets = tuple[Callable[[Array], Array], ...]  # what takes the free offsets out of lean rate and steer
 Channels = list[tuple[Array, Array]]  # of each signal used: d signal / d x (n, 4 + k), and what was measured (n,)
 
 
@@ -79,10 +81,10 @@ def machine_in(response: Response, window: Window, dynamics: Dynamics) -> Window
 def estimate_initial_state(response: Response, window: Window, dynamics: Dynamics) -> InitialState:
     """Estimate the initial state from which the dynamics come closest to what was measured in a window.
 
-    Linear least squares on the lean rate, and on the steer angle where it was measured in rad, each
-    weighted by its own residual; constant offsets are left free. A weak prior (zero; `PRIOR_SCALE` times
-    the signal, for hidden starts their standard deviation) keeps apart what the window cannot tell
-    apart, such as the slow capsize mode from an offset.
+    Linear least squares on the lean rate, and on the steer angle where it was measured in rad, each weighted by its own
+    residual; constant offsets are left free, and where the speed changes a straight line of the steer (`_offsets`). A
+    weak prior (zero; `PRIOR_SCALE` times the signal, for hidden starts their standard deviation) keeps apart what the
+    window cannot tell apart, such as the slow capsize mode from an offset.
     """
     found = _linear_start(response, window, dynamics)
     G = found.channels[0][0]
@@ -116,7 +118,8 @@ def _linear_start(response: Response, window: Window, dynamics: Dynamics) -> _Li
     moved = [lean_rates]
     if "delta" in dynamics.states:
         moved.append(states[:, dynamics.states.index("delta")])
-    channels = [(_centred(G), y) for G, y in zip(moved, _measured(response, window), strict=False)]
+    free = _offsets(window)
+    channels = [(less(G), y) for less, G, y in zip(free, moved, _measured(response, window), strict=False)]
     sizes = _sizes(channels)
     precision = _prior(sizes, states.shape[-1])
     x: Array = np.zeros(states.shape[-1])
@@ -180,17 +183,23 @@ def leaves_more(response: Response, window: Window, start: InitialState, than: I
     start, than : InitialState
         Of the motion asked about, and of the other one.
     """
-    pairs = zip(_measured(response, window), (start.lean_rate, start.steer), (than.lean_rate, than.steer), strict=False)
-    return any(np.std(y - shown) > MOST_UNEXPLAINED * np.std(y - other) for y, shown, other in pairs)
+    left, other = (_left_of(response, window, one) for one in (start, than))
+    return any(np.std(y) > MOST_UNEXPLAINED * np.std(z) for y, z in zip(left, other, strict=True))
 
 
 def _explains(response: Response, window: Window, start: InitialState) -> bool:
     """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
-    for y, shown in zip(_measured(response, window), (start.lean_rate, start.steer), strict=False):
+    for y, left in zip(_measured(response, window), _left_of(response, window, start), strict=True):
         noise = white_noise_variance(y) ** 0.5
-        if np.std(y - shown) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
+        if np.std(left) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
             return False
     return True
+
+
+def _left_of(response: Response, window: Window, start: InitialState) -> list[Array]:
+    """What a motion leaves of each measured signal (n,), less the offsets that are free."""
+    signals = zip(_offsets(window), _measured(response, window), (start.lean_rate, start.steer), strict=False)
+    return [less(y - shown) for less, y, shown in signals]
 
 
 def _bent_start(
@@ -200,8 +209,9 @@ def _bent_start(
     ys = _measured(response, window)
     sizes = _sizes([(first.unit_responses, y) for y in ys])
     prior = _prior(sizes, len(first.x))
+    free = _offsets(window)
     here = next(
-        (one for k in range(MOST_HALVINGS) if (one := _motion(machine, GENTLER**k * first.x, ys)).upright), None
+        (one for k in range(MOST_HALVINGS) if (one := _motion(machine, GENTLER**k * first.x, ys, free)).upright), None
     )
     if here is None:
         return None
@@ -211,7 +221,7 @@ def _bent_start(
         step = np.linalg.solve(precision, score - prior @ here.x)
         if float(step @ precision @ step) < START_SETTLED:
             break
-        tried = (_motion(machine, here.x + 0.5**k * step, ys) for k in range(MOST_HALVINGS))
+        tried = (_motion(machine, here.x + 0.5**k * step, ys, free) for k in range(MOST_HALVINGS))
         cost = here.cost(stds, prior)
         better = next((one for one in tried if one.cost(stds, prior) < cost and one.upright), None)
         if better is None:
@@ -238,14 +248,17 @@ class _Motion:
     x: Array
     lean_rate: Array  # (n,)
     steer: Array  # (n,)
-    residuals: list[Array]  # measured minus simulated, each less its mean
+    residuals: list[Array]  # measured minus simulated, each less its free offsets
+    free: Offsets
 
     @cached_property
     def channels(self) -> Channels:
         """Jacobian of each signal by difference quotients, and what is left of the measurement."""
         moved = self.machine.simulate(self.x[:, None] + START_STEP * np.eye(len(self.x)))
-        signals = zip((moved.phi_dot, moved.delta), (self.lean_rate, self.steer), self.residuals, strict=False)
-        return [(_centred((there - here[:, None]) / START_STEP), left) for there, here, left in signals]
+        signals = zip(
+            self.free, (moved.phi_dot, moved.delta), (self.lean_rate, self.steer), self.residuals, strict=False
+        )
+        return [(less((there - here[:, None]) / START_STEP), left) for less, there, here, left in signals]
 
     @property
     def upright(self) -> bool:
@@ -261,25 +274,41 @@ class _Motion:
 
 
 def _measured(response: Response, window: Window) -> list[Array]:
-    """Lean rate (n,), and the steer angle where it was measured in rad and an encoder was read, less their means."""
+    """Lean rate (n,), and the steer angle where it was measured in rad and an encoder was read, less free offsets."""
     ys = [response.phi_dot[window.rows]]
     if response.delta is not None and response.phi_dot_unit == "rad/s":
         steer = response.delta[window.rows]
         ys += [steer] if np.ptp(steer) > 0.0 else []
-    return [_centred(y) for y in ys]
+    return [less(y) for less, y in zip(_offsets(window), ys, strict=False)]
 
 
-def _motion(machine: WindowMachine, x: Array, ys: Sequence[Array]) -> _Motion:
+def _motion(machine: WindowMachine, x: Array, ys: Sequence[Array], free: Offsets) -> _Motion:
     """Simulate the motion from ``x``."""
     shown = machine.simulate(x[:, None])
     lean_rate, steer = shown.phi_dot[:, 0], shown.delta[:, 0]
-    residuals = [y - _centred(signal) for y, signal in zip(ys, (lean_rate, steer), strict=False)]
-    return _Motion(machine, x, lean_rate, steer, residuals)
+    residuals = [y - less(signal) for less, y, signal in zip(free, ys, (lean_rate, steer), strict=False)]
+    return _Motion(machine, x, lean_rate, steer, residuals, free)
 
 
 def _centred(y: Array) -> Array:
     """Signal less its mean: the same as fitting a constant to it."""
     return np.asarray(y - y.mean(axis=0))
+
+
+def _offsets(window: Window) -> Offsets:
+    """Ways to take the free offsets of lean rate and steer out of a signal (n,) or signals (n, m).
+
+    A sensor's bias makes a controller hold the steer off by an amount that depends on the speed.
+    """
+    changes = abs(window.v_end - window.v_start) > CHANGING_SPEED
+    return _centred, _levelled if changes else _centred
+
+
+def _levelled(y: Array) -> Array:
+    """Signal less its straight line."""
+    centred = _centred(y)
+    line = np.linspace(-1.0, 1.0, len(y))
+    return np.asarray(centred - np.multiply.outer(line, line @ centred) / (line @ line))
 
 
 def _sizes(channels: Channels) -> list[float]:
