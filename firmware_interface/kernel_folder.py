@@ -23,6 +23,7 @@ _NAMES = re.compile("(own-)?kernels-[0-9a-f]{16}")
 _PRIVATE = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _KEPT = 4  # folders of the states used last: who goes to and fro between two of them compiles neither anew
+_DELETE = "delete it"
 _IN_USE = 86400.0  # s: a folder used since then may still be read
 
 
@@ -39,8 +40,9 @@ def _chosen() -> Path:
     distrust = _distrust(wanted)
     folder = wanted if not distrust else next((other for other in others if not _distrust(other)), None)
     if distrust:
+        reason, remedy = distrust
         instead = f"using {folder}" if folder else "compiling anew"
-        sys.stderr.write(f"compiled kernels in {wanted} are not used, for {distrust}: {instead}; delete it\n")
+        sys.stderr.write(f"compiled kernels in {wanted} are not used, for {reason}: {instead}; {remedy}\n")
     if folder is not None:
         _forget_earlier_states(folder)
     else:
@@ -60,30 +62,30 @@ def _folders() -> Iterator[Path]:
     yield Path(home) / ".riderless" / name
 
 
-def _distrust(folder: Path) -> str:
-    """Make the folder, private, and say why it cannot be trusted; empty if it can."""
+def _distrust(folder: Path) -> tuple[str, str] | None:
+    """Make the folder, private, and say why it cannot be trusted, and what to do; None if it can."""
     if not folder.is_absolute():
-        return "this user has no home"
+        return "this user has no home", "set HOME or XDG_CACHE_HOME"
     own = (folder.parent, folder)
     try:
         for place in (*reversed(own[0].parents), *own):
             if not place.is_symlink() and not place.exists():
                 place.mkdir(_PRIVATE)
         if sys.platform == "win32":  # a home is its owner's there, and modes say nothing
-            return ""
+            return None
         above = own[0].parent.stat().st_mode
         if above & stat.S_IWOTH and not above & stat.S_ISVTX:
-            return f"anybody may rename what lies in {own[0].parent}"
+            return f"anybody may rename what lies in {own[0].parent}", "take that right away, or set XDG_CACHE_HOME"
         for place in own:
             found = place.lstat()
             if not stat.S_ISDIR(found.st_mode):
-                return f"{place} is no folder"
+                return f"{place} is no folder", _DELETE
             if found.st_uid != os.getuid():
-                return f"{place} belongs to somebody else"
+                return f"{place} belongs to somebody else", _DELETE
         own[0].chmod(own[0].stat().st_mode & ~_OTHERS_WRITE)  # what others may have put there has its own check
-        return "others may write there" if folder.stat().st_mode & _OTHERS_WRITE else ""
+        return ("others may write there", _DELETE) if folder.stat().st_mode & _OTHERS_WRITE else None
     except OSError as error:
-        return f"it cannot be made ({error.strerror})"
+        return f"it cannot be made ({error.strerror})", "make room, or set XDG_CACHE_HOME to another folder"
 
 
 def _folder_of_this_process() -> Path:

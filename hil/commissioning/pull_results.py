@@ -4,6 +4,7 @@ from typing import Any
 
 from hil.commissioning.pull_test import PullEstimate
 from hil.rig.rig import Rig
+from models.noise_statistics import STDS_95
 
 _LOSS_KEYS = {
     "offset": "offset_Nm",
@@ -12,7 +13,6 @@ _LOSS_KEYS = {
     "friction": "friction_Nm",
 }
 _DIGITS = 4
-_NORMAL_95 = 1.959964  # standard deviations to either side
 
 
 def pull_test_values(found: PullEstimate, rig: Rig) -> dict[tuple[str, str], Any]:
@@ -26,7 +26,7 @@ def pull_test_values(found: PullEstimate, rig: Rig) -> dict[tuple[str, str], Any
     if rig.drive is None:
         low, high = found.interval("gain")
         values["drive", "gain"] = round(0.5 * (low + high), _DIGITS)
-        values["std", "drive_gain"] = round(0.5 * (high - low) / _NORMAL_95, _DIGITS)
+        values["std", "drive_gain"] = round(0.5 * (high - low) / STDS_95, _DIGITS)
     for name, key in _LOSS_KEYS.items():
         if name not in found.found or (rig.drive is not None and name != "friction"):
             continue

@@ -174,20 +174,21 @@ def test_where_everybody_may_rename_it_is_not_used(home):
     folder, said = compile_under("022", home)
     assert folder.startswith(str(home / ".riderless"))
     assert f"anybody may rename what lies in {cache}" in said
+    assert said.endswith("; take that right away, or set XDG_CACHE_HOME\n")
 
 
 def test_without_a_home_it_lives_as_long_as_the_process(home):
     (home / ".cache").write_text("a file in the way", encoding="utf-8")
     (home / ".riderless").write_text("and another", encoding="utf-8")
     folder, said = compile_under("000", home)
-    assert "compiling anew" in said
+    assert said.endswith("(Not a directory): compiling anew; make room, or set XDG_CACHE_HOME to another folder\n")
     assert not os.path.exists(folder)
 
 
 def test_who_has_no_home_gets_no_folder_of_that_name(home):
     """Python calls the home of a user who has none `~`."""
     done = run_at_home(home, ROOT, PROGRAM, "022", str(home.parent), name="~")
-    assert "are not used, for this user has no home: compiling anew" in done.stderr
+    assert "are not used, for this user has no home: compiling anew; set HOME or XDG_CACHE_HOME" in done.stderr
     assert done.stdout.endswith(" 42\n")
     assert list(home.iterdir()) == []
 
