@@ -82,7 +82,7 @@ def estimate_initial_state(response: Response, window: Window, dynamics: Dynamic
     """Estimate the initial state from which the dynamics come closest to what was measured in a window.
 
     Linear least squares on the lean rate, and on the steer angle where it was measured in rad, each weighted by its own
-    residual; constant offsets are left free, and where the speed changes a straight line of the steer (`_offsets`). A
+    residual; constant offsets are left free, and where the speed changes a parabola of the steer (`_offsets`). A
     weak prior (zero; `PRIOR_SCALE` times the signal, for hidden starts their standard deviation) keeps apart what the
     window cannot tell apart, such as the slow capsize mode from an offset.
     """
@@ -298,17 +298,16 @@ def _centred(y: Array) -> Array:
 def _offsets(window: Window) -> Offsets:
     """Ways to take the free offsets of lean rate and steer out of a signal (n,) or signals (n, m).
 
-    A sensor's bias makes a controller hold the steer off by an amount that depends on the speed.
+    A sensor's bias makes a controller hold the steer off by an amount that depends on the speed, nearly in proportion.
     """
     changes = abs(window.v_end - window.v_start) > CHANGING_SPEED
-    return _centred, _levelled if changes else _centred
+    return _centred, _less_parabola if changes else _centred
 
 
-def _levelled(y: Array) -> Array:
-    """Signal less its straight line."""
-    centred = _centred(y)
-    line = np.linspace(-1.0, 1.0, len(y))
-    return np.asarray(centred - np.multiply.outer(line, line @ centred) / (line @ line))
+def _less_parabola(y: Array) -> Array:
+    """Signal less its parabola."""
+    polynomials = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, len(y)), 3))[0]
+    return np.asarray(y - polynomials @ (polynomials.T @ y))
 
 
 def _sizes(channels: Channels) -> list[float]:
