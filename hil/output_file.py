@@ -50,7 +50,7 @@ class OutputFile:
     @property
     def is_stream(self) -> bool:
         """Is it a pipe, a device or an open output (/dev/stdout)? Such are written to, and nothing lies beside them."""
-        return str(self.path).startswith(OPEN_OUTPUTS) or (self.path.exists() and not self.path.is_file())
+        return str(self.path).startswith(OPEN_OUTPUTS) or (os.path.exists(self.path) and not os.path.isfile(self.path))
 
     def require_free(self) -> None:
         """Refuse a place that is taken or takes nothing, before the work that the file is about.

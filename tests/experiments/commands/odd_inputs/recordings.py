@@ -115,7 +115,7 @@ REFUSED = {
     "gyro_x is in degrees/s, not in radians/s": ["analyze log.csv -m mapping-degrees-for-radians.toml"],
     "did you mean delft-sbw?": ["analyze log.csv -m mapping-kind.toml"],
     "update riderless": ["analyze log.csv -m mapping-later-format.toml", "migrate rig-later-format.toml"],
-    "100 % of them missing": ["analyze log.csv -m mapping-constant.toml"],
+    "wanted a finite number for constant, found nan": ["analyze log.csv -m mapping-constant.toml"],
     "wanted a number for zero, found 'none'": ["analyze log.csv -m mapping-zero-text.toml"],
     "found 0; record it again": ["analyze log.csv -m mapping-skip-huge.toml"],
     "wanted one character for delimiter": ["analyze log.csv -m mapping-delimiter.toml"],
