@@ -197,7 +197,7 @@ def _explains(response: Response, window: Window, start: InitialState) -> bool:
 
 
 def _left_of(response: Response, window: Window, start: InitialState) -> list[Array]:
-    """What a motion leaves of each measured signal (n,), less the offsets that are free."""
+    """Rest of each measured signal (n,) that a motion leaves, less the offsets that are free."""
     signals = zip(_offsets(window), _measured(response, window), (start.lean_rate, start.steer), strict=False)
     return [less(y - shown) for less, y, shown in signals]
 
