@@ -6,7 +6,7 @@ of Gauss and Newton.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -183,23 +183,19 @@ def leaves_more(response: Response, window: Window, start: InitialState, than: I
     start, than : InitialState
         Of the motion asked about, and of the other one.
     """
-    left, other = (_left_of(response, window, one) for one in (start, than))
+    ys, free = _measured(response, window), _offsets(window)
+    left, other = (_residuals(ys, (one.lean_rate, one.steer), free) for one in (start, than))
     return any(np.std(y) > MOST_UNEXPLAINED * np.std(z) for y, z in zip(left, other, strict=True))
 
 
 def _explains(response: Response, window: Window, start: InitialState) -> bool:
     """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
-    for y, left in zip(_measured(response, window), _left_of(response, window, start), strict=True):
+    ys = _measured(response, window)
+    for y, left in zip(ys, _residuals(ys, (start.lean_rate, start.steer), _offsets(window)), strict=True):
         noise = white_noise_variance(y) ** 0.5
         if np.std(left) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
             return False
     return True
-
-
-def _left_of(response: Response, window: Window, start: InitialState) -> list[Array]:
-    """Rest of each measured signal (n,) that a motion leaves, less the offsets that are free."""
-    signals = zip(_offsets(window), _measured(response, window), (start.lean_rate, start.steer), strict=False)
-    return [less(y - shown) for less, y, shown in signals]
 
 
 def _bent_start(
@@ -286,8 +282,12 @@ def _motion(machine: WindowMachine, x: Array, ys: Sequence[Array], free: Offsets
     """Simulate the motion from ``x``."""
     shown = machine.simulate(x[:, None])
     lean_rate, steer = shown.phi_dot[:, 0], shown.delta[:, 0]
-    residuals = [y - less(signal) for less, y, signal in zip(free, ys, (lean_rate, steer), strict=False)]
-    return _Motion(machine, x, lean_rate, steer, residuals, free)
+    return _Motion(machine, x, lean_rate, steer, _residuals(ys, (lean_rate, steer), free), free)
+
+
+def _residuals(ys: Sequence[Array], shown: Sequence[Array], free: Offsets) -> list[Array]:
+    """Residual (n,) of each measured signal of `_measured` beside what a motion shows, less its free offsets."""
+    return [y - less(signal) for less, y, signal in zip(free, ys, shown, strict=False)]
 
 
 def _centred(y: Array) -> Array:
@@ -306,8 +306,14 @@ def _offsets(window: Window) -> Offsets:
 
 def _less_parabola(y: Array) -> Array:
     """Signal less its parabola."""
-    polynomials = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, len(y)), 3))[0]
+    polynomials = _polynomials(len(y))
     return np.asarray(y - polynomials @ (polynomials.T @ y))
+
+
+@lru_cache(8)
+def _polynomials(n: int) -> Array:
+    """Orthonormal polynomials (n, 3) up to the second degree: a search asks for those of one window again and again."""
+    return np.asarray(np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, n), 3))[0])
 
 
 def _sizes(channels: Channels) -> list[float]:
