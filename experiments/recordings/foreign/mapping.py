@@ -8,13 +8,12 @@ from collections.abc import Mapping as AnyMapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from experiments.recordings.foreign import units
 from models import catalogue
-from models.bicycle_file import shortened
+from models.bicycle_file import is_number, shortened
 from models.errors import InputError, did_you_mean
 from models.file_format import load_toml, require_format
 from models.parameters import Bicycle
@@ -279,7 +278,7 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
             f"{where}: wanted a number or a text for equals, found {shortened(table['equals'])}; correct it"
         )
     times = table.get("times", [])
-    if not (isinstance(times, list) and all(isinstance(t, int | float) and isfinite(t) for t in times)):
+    if not (isinstance(times, list) and all(is_number(t) for t in times)):
         raise InputError(f"{where}: wanted times such as [4.1, 9.7] in s, found {shortened(times)}; correct it")
     intervals = table.get("intervals", [])
     for pair in intervals if isinstance(intervals, list) else [intervals]:
@@ -297,7 +296,7 @@ def _number(table: AnyMapping[str, Any], key: str, where: str) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{where}: wanted a number for {key}, found {shortened(value)}; write it without quotes")
-    if not isfinite(value):
+    if not is_number(value):
         raise InputError(f"{where}: wanted a finite number for {key}, found {shortened(value)}; correct it")
     return float(value)
 
