@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
+from experiments.recordings.checked import Recorded
 from models.array_types import Array
 from models.linear.whipple import canonical_matrices
 from models.noise_statistics import weighted_median
@@ -36,7 +36,6 @@ PUSH_WIDTHS = (0.03, 0.08)  # s, standard deviations of pushes: half a sine of 0
 PUSH_EXPLAINS = 0.8  # of what the relation leaves unexplained beside it, from which on there was a push
 OUTLIER_SHARE = 0.2  # of the rows, which something else may have moved
 MOVING_SPEED = 0.3  # m/s
-BEYOND_ANY_BICYCLE = 1e100  # in SI: squares would overflow, and other checks tell such values
 CLEAR_CORRELATION = 0.7  # correlation from which on a factor is believed
 RELATED_CORRELATION = 0.3  # below which two signals are strangers, not one and its noise
 
@@ -200,14 +199,8 @@ def band_passed(recorded: Recorded) -> BandPassed:
 
 
 def check_relations(s: BandPassed, spread: bool = True) -> Iterator[CheckedRelation]:
-    """Find the factor of each relation whose quantities were recorded, and if wanted its spread; the quickest first.
-
-    None where a quantity is `BEYOND_ANY_BICYCLE`.
-    """
+    """Find the factor of each relation whose quantities were recorded, and if wanted its spread; the quickest first."""
     response = s.recorded.response
-    signals = [s.recorded.signal(quantity) for quantity in RESPONSE_SIGNALS + BESIDE_SIGNALS]
-    if any(np.any(np.abs(signal) > BEYOND_ANY_BICYCLE) for signal in signals if signal is not None):
-        return
     moving = block_means(np.abs(response.v) > MOVING_SPEED, s.average) > 0.99
     free = moving if response.free is None else moving & (block_means(response.free, s.average) > 0.99)
     half = len(band_pass_kernel(s.dt, 0)) // 2

@@ -11,7 +11,7 @@ from math import log, pi
 
 import numpy as np
 
-from experiments.recordings.checked import Recorded
+from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
 from experiments.recordings.kinematic_relations import (
     MOVING_SPEED,
     BandPassed,
@@ -66,6 +66,7 @@ SHARED_MISTAKES = (
     (("phi", "phi_dot", "delta", "delta_dot", "psi_dot"), "{c} are in degrees, not in radians", RAD_PER_DEGREE),
 )
 CERTAIN_CORRELATION = 0.9  # correlation from which on a reversed sign is certain, whoever made it
+BEYOND_ANY_BICYCLE = 1e100  # in SI
 # No riderless bicycle does more: (quantity, unit, the most, what is likely)
 LARGEST_VALUES = (
     ("phi", "rad", 1.6, "{c} is in degrees, not in radians"),
@@ -85,6 +86,8 @@ class UnitFinding:
 
 def check_units(recorded: Recorded) -> list[UnitFinding]:
     """Check units and signs against physics; empty when nothing contradicts."""
+    if beyond_any_bicycle(recorded):
+        return [*find_impossible_values(recorded), *check_gravity(recorded)]
     s = band_passed(recorded)
     found = list(check_relations(s))
     wrong = [relation for relation in found if relation.alarms]
@@ -158,6 +161,12 @@ def factor_sentence(recorded: Recorded, relation: CheckedRelation) -> str:
         f"{what} is {relation.factor:.3g}{spread} times {relation.right.format(**names)} "
         f"(correlation {relation.correlation:.2f})"
     )
+
+
+def beyond_any_bicycle(recorded: Recorded) -> bool:
+    """Is a value so large that no relation can be asked, for squares would overflow?"""
+    signals = [recorded.signal(quantity) for quantity in RESPONSE_SIGNALS + BESIDE_SIGNALS]
+    return any(bool(np.any(np.abs(signal) > BEYOND_ANY_BICYCLE)) for signal in signals if signal is not None)
 
 
 def find_impossible_values(recorded: Recorded) -> Iterator[UnitFinding]:

@@ -113,21 +113,19 @@ def unnamed_mistake(table: Table, column: str, factor: float, cause: str) -> str
     return f"{table.source}, wanted '{cause}': accepted"
 
 
-def unnamed_without_law(table: Table, quantity: str, factor: float, cause: str) -> str:
-    """The same where neither law nor steer rate is recorded."""
-    whole = artefacts.mend_flaws(delft.recorded(table))
-    less = replace(whole, law=None, beside={})
-    return _unlike(table, unit_checks.check_units(less.put(quantity, less.signal(quantity) * factor)), cause)
+def without_law(table: Table) -> Recorded:
+    """A log of which neither law nor steer rate is known."""
+    return replace(artefacts.mend_flaws(delft.recorded(table)), law=None, beside={})
 
 
 def gyro_only(table: Table) -> Recorded:
     """A log of lean rate, steer and speed alone, of no known law."""
-    return replace(artefacts.mend_flaws(delft.recorded(table)), law=None, beside={}).put("phi", None)
+    return without_law(table).put("phi", None)
 
 
-def unnamed_without_lean(table: Table, quantity: str, factor: float, cause: str) -> str:
-    """What is wrong with what is said of a spoilt copy; empty where it is refused, the cause among those named."""
-    less = gyro_only(table)
+def unnamed_in_part(part, table: Table, quantity: str, factor: float, cause: str) -> str:
+    """What is wrong with what is said of a spoilt part of a log; empty where it is refused and the cause named."""
+    less = part(table)
     return _unlike(table, unit_checks.check_units(less.put(quantity, less.signal(quantity) * factor)), cause)
 
 
@@ -164,13 +162,13 @@ def test_spoilt_copies_of_a_log_are_refused_with_the_right_cause(own, column, fa
 @pytest.mark.parametrize(("quantity", "factor", "cause"), WITHOUT_LAW)
 def test_without_law_or_steer_rate_the_equations_of_motion_still_tell(own, quantity, factor, cause):
     for table in own:
-        assert not unnamed_without_law(table, quantity, factor, cause)
+        assert not unnamed_in_part(without_law, table, quantity, factor, cause)
 
 
 @pytest.mark.parametrize(("quantity", "factor", "cause"), WITHOUT_LEAN)
 def test_without_lean_its_integrated_rate_still_tells(own, quantity, factor, cause):
     for table in own:
-        assert not unnamed_without_lean(table, quantity, factor, cause)
+        assert not unnamed_in_part(gyro_only, table, quantity, factor, cause)
 
 
 def test_without_lean_nothing_is_said_against_a_right_log(own):
@@ -211,9 +209,9 @@ def test_every_mistake_put_into_a_real_log_is_named(real):
     for column, factor, cause in SPOILT:
         usual = factor in (DEGREES, -1.0, KMH)
         unnamed += [unnamed_mistake(table, column, factor, cause) for table in (real if usual else real[::3])]
-    unnamed += [unnamed_without_law(table, *case) for case in WITHOUT_LAW for table in real]
+    unnamed += [unnamed_in_part(without_law, table, *case) for case in WITHOUT_LAW for table in real]
     unnamed += [unnamed_sensor(table, *case) for case in WHOLE_SENSOR for table in real[::2]]
-    unnamed += [unnamed_without_lean(table, *case) for case in WITHOUT_LEAN for table in real]
+    unnamed += [unnamed_in_part(gyro_only, table, *case) for case in WITHOUT_LEAN for table in real]
     assert len(unnamed) == 10 * 7 + 7 * 3 + 5 * 7 + 5 * 4 + 4 * 7
     assert [one for one in unnamed if one] == []
 
