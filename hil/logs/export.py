@@ -2,16 +2,14 @@
 
 import csv
 import dataclasses
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from numpy.typing import NDArray
 
-from hil.logs.json_values import strict_json
 from hil.logs.log import RUN_FILE, Run, run_or_read
 from hil.logs.stored_rows import FEW_ROWS, in_stretches
 from hil.loop.tick_record import LOG_COLUMNS
@@ -32,17 +30,21 @@ MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
 
 Told = Callable[[int, int], None]  # of rows written, of how many
 
-# format: (suffix, module of hil, function there): (run, paths, told)
+# format: (suffix, module of hil, function there): (run, path, told)
 EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
     "csv": (".csv", "hil.logs.export", "export_csv"),
     "parquet": (".parquet", "hil.logs.export_columns", "export_parquet"),
     "mat": (".mat", "hil.logs.export_columns", "export_mat"),
     "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
 }
-# format: what is written beside it for a program that opens it: module of `hil.logs.companions`, place, text
+# format: what is written beside it, for a program that opens it too: module of `hil.logs.companions`, place, text
 _PLOTJUGGLER = ("plotjuggler", "plotjuggler_place", "plotjuggler_layout")
 COMPANIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "csv": (_PLOTJUGGLER,),
+    "csv": (
+        ("csv_parts", "markers_place", "markers_table"),
+        ("csv_parts", "header_place", "header_document"),
+        _PLOTJUGGLER,
+    ),
     "mat": (("matlab", "matlab_place", "matlab_function"),),
     "mcap": (_PLOTJUGGLER, ("foxglove", "foxglove_place", "foxglove_layout")),
 }
@@ -65,8 +67,8 @@ def export_run(
 ) -> tuple[Path, ...]:
     """Write a run in one of ``EXPORT_FORMATS``, by default as ``ticks`` beside it; the files written, the table first.
 
-    Beside it are written what opens it: a function that draws it (MATLAB), layouts (PlotJuggler, Foxglove). A pipe, or
-    /dev/stdout, gets the table alone.
+    Beside it are written what a CSV cannot hold, and what opens it: a function that draws it (MATLAB), layouts
+    (PlotJuggler, Foxglove). A pipe, or /dev/stdout, gets the table alone.
 
     Parameters
     ----------
@@ -94,21 +96,17 @@ def export_run(
     write: Callable[..., None] = getattr(import_module(module), function)
     path = run.folder / f"ticks{suffix}" if path is None else Path(path)
     alone = not path.name or OutputFile(path, "the export").is_stream
-    files = [path]
-    if to == "csv":
-        nothing = Path(os.devnull)
-        files += [nothing, nothing] if alone else [path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)]
     companions = [] if alone else _companions(to)
-    beside = [place(path) for place, _ in companions]
-    outputs = [OutputFile(file, "the export", force, [_log_of(run)]) for file in [*files, *beside]]
+    files = (path, *(place(path) for place, _ in companions))
+    outputs = [OutputFile(file, "the export", force, [_log_of(run)]) for file in files]
     for output in outputs:
         output.require_free()
     with ExitStack() as stack:
-        drafts = [stack.enter_context(output.draft()) for output in outputs]
-        write(run, *drafts[: len(files)], told=on_progress)
-        for (_, content), draft in zip(companions, drafts[len(files) :], strict=True):
-            draft.write_text(content(run, path), encoding="utf-8")
-    return (path,) if alone else (*files, *beside)
+        table, *beside = [stack.enter_context(output.draft()) for output in outputs]
+        write(run, table, told=on_progress)
+        for (_, content), draft in zip(companions, beside, strict=True):
+            draft.write_text(content(run, path), encoding="utf-8", newline="")
+    return files
 
 
 def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Path], str]]]:
@@ -129,28 +127,27 @@ def nobody_told(done: int, total: int) -> None:
     """Show no progress."""
 
 
-def export_csv(run: Run, path: Path, markers: Path, header: Path, told: Told = nobody_told) -> None:
-    """Write three files: the ticks, the markers, and `export_document` as JSON.
+def export_csv(run: Run, path: Path, told: Told = nobody_told) -> None:
+    """Write the ticks; what they leave out stands beside them (`hil.logs.companions.csv_parts`).
 
-    The first line of the ticks names the columns, the rest are numbers in SI units (docs/log-format.md), written so
-    that they read back as the same numbers.
+    The first line names the columns, the rest are numbers in SI units (docs/log-format.md), written so that they read
+    back as the same numbers.
 
     Parameters
     ----------
     run : Run
-    path, markers, header : Path
+    path : Path
     told : callable
         Told of rows, as `export_run` tells it.
 
     Raises
     ------
     OSError
-        A file cannot be written.
+        The file cannot be written.
     """
     rows = (row for some in rows_told(run, told) for row in some.tolist())
-    _write(path, run.ticks.dtype.names or (), rows)
-    _write(markers, ("t", "kind", "text"), map(dataclasses.astuple, run.markers))
-    header.write_text(strict_json(export_document(run), indent=1), encoding="utf-8")
+    with path.open("w", newline="", encoding="utf-8") as file:
+        write_csv(file, run.ticks.dtype.names or (), rows)
 
 
 def export_document(run: Run) -> dict[str, Any]:
@@ -195,8 +192,8 @@ def rows_told(run: Run, told: Told, most: int = FEW_ROWS) -> Iterator[NDArray]:
         told(done, len(run.ticks))
 
 
-def _write(path: Path, names: Iterable[str], rows: Iterable[tuple]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(harmless_cell(name) for name in names)
-        writer.writerows([harmless_cell(one) if isinstance(one, str) else one for one in row] for row in rows)
+def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[tuple]) -> None:
+    """Write names and rows of a table, no cell of which a spreadsheet takes for a formula."""
+    writer = csv.writer(file)
+    writer.writerow(harmless_cell(name) for name in names)
+    writer.writerows([harmless_cell(one) if isinstance(one, str) else one for one in row] for row in rows)
