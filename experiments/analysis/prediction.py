@@ -58,7 +58,7 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     theory = theory_for(response)
     dynamics = theory.dynamics()
     start = estimate_initial_state(response, window, dynamics)
-    found = _like_for_like(response, window, fit, dynamics, start)
+    found = like_for_like(response, window, fit, dynamics, start)
     curved = not (theory.linear and theory.losses.linear)
     if curved and dynamics.mechanics is not None and response.phi_dot_unit == "rad/s":
         machine = machine_in(response, window, dynamics)
@@ -66,7 +66,7 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
         if not (theory.losses.linear and np.all(straight)):
             bent = nonlinear_initial_state(response, window, machine, start)
             if bent is not None and (not theory.losses.linear or not leaves_more(response, window, bent, start)):
-                start, found = bent, _like_for_like(response, window, fit, dynamics, bent, not theory.losses.linear)
+                start, found = bent, like_for_like(response, window, fit, dynamics, bent, not theory.losses.linear)
     name, frozen, status = _frozen(window, fit, dynamics, start)
     said = [status, _through(start, theory), _bias(window, frozen, found), found.status]
     return Prediction(
@@ -130,7 +130,7 @@ def _through(start: InitialState, theory: Theory) -> str:
     return f"Like for like through {', '.join(parts)}, lean rate {start.peak:.2g} rad/s."
 
 
-def _bias(window: Window, frozen: complex, found: "_Like") -> str:
+def _bias(window: Window, frozen: complex, found: "LikeForLike") -> str:
     """Say what a fit should find in place of the frozen eigenvalue where the speed changes."""
     change, bias = window.v_end - window.v_start, found.like - frozen
     if abs(change) < SPEED_CHANGE or not (abs(bias.real) > found.std[0] or abs(bias.imag) > found.std[1]):
@@ -141,7 +141,7 @@ def _bias(window: Window, frozen: complex, found: "_Like") -> str:
     )
 
 
-class _Like(NamedTuple):
+class LikeForLike(NamedTuple):
     """Like-for-like eigenvalue, the covariance (2, 2) of measured minus that, and a status."""
 
     like: complex
@@ -161,9 +161,9 @@ class _Like(NamedTuple):
         return float(self.covariance[0, 1] / size) if size > 0.0 else 0.0
 
 
-def _like_for_like(
+def like_for_like(
     response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState, dithered: bool = False
-) -> _Like:
+) -> LikeForLike:
     """Apply the estimator to the explained lean rate; also the covariance of measured minus that, and a status.
 
     Parameters
@@ -178,13 +178,13 @@ def _like_for_like(
     """
     if fit.influence.size == 0:  # the model is part of the fit: fitted to its own motion it finds its own eigenvalue
         mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
-        return _Like(mode.eigenvalue if mode else complex(np.nan, np.nan), fit.covariance, "")
+        return LikeForLike(mode.eigenvalue if mode else complex(np.nan, np.nan), fit.covariance, "")
     t, y = response.t[window.rows], response.phi_dot[window.rows]
     simulated = estimate_alike(t, start.lean_rate, fit)
     like = complex(simulated.re, simulated.im)
     status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
-        return _Like(like, np.full((2, 2), np.nan), status)
+        return LikeForLike(like, np.full((2, 2), np.nan), status)
     unexplained = (y - fit.curve) - (start.lean_rate - simulated.curve)
     v, dt = window.v_mean, response.dt
     drawn = drawn_differences(dynamics, v, dt, fit.influence, start) if dithered else None
@@ -193,4 +193,4 @@ def _like_for_like(
     )
     if drawn is not None:
         like += complex(*drawn.mean(axis=1))
-    return _Like(like, covariance, status)
+    return LikeForLike(like, covariance, status)

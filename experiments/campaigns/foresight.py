@@ -1,10 +1,11 @@
 """Foresight of a campaign: which errors it would see, what hides the others, and what would make it see more.
 
-Each condition is rehearsed `REHEARSALS` times, with other noise, and the windows stand for those of the experiment,
-under the noise of the rig's instruments: wind, a belt or a hand add to that. Repeats give as many windows more.
+Each condition is rehearsed `REHEARSALS` times, with other noise and as other bicycles drawn from the deviations, and
+the windows stand for those of the experiment, under the noise of the rig's instruments: wind, a belt or a hand add to
+that. Repeats give as many windows more.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -12,19 +13,22 @@ from typing import Any
 import numpy as np
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.foresight.error_slopes import DRY_FRICTION, FORESEEN_ERRORS, error_slopes
+from experiments.analysis.foresight.drawn_bicycle import draw_bicycle, given_by
 from experiments.analysis.foresight.expected_power import (
+    DRAW_SEED,
     FORESEEN_LEVEL,
     FORESEEN_POWER,
     ExpectedCampaigns,
-    ExpectedCondition,
     hiding_parameters,
     one_deviation,
     shrinkage,
     smallest_rejected,
 )
+from experiments.analysis.foresight.kicked_window import DRY_FRICTION, FORESEEN_ERRORS
+from experiments.analysis.foresight.rehearsed_condition import RehearsedCondition
+from experiments.analysis.foresight.sizes_seen import sizes_seen
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from experiments.analysis.verdict.power import like_for_like_slopes, noncentrality
+from experiments.analysis.verdict.power import noncentrality
 from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
@@ -42,8 +46,6 @@ MORE_KICKS = 2  # times
 KNOWN_BETTER = 0.5  # of a parameter's standard deviation
 SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
 LEAST_SPEED_STEP = 0.5  # m/s, between a planned speed and one more
-FRICTION = FORESEEN_ERRORS.index(DRY_FRICTION.name)
-FRICTION_ROUNDS = 3  # times the slope of dry friction is taken anew, at the size found
 
 
 @dataclass(frozen=True)
@@ -164,8 +166,7 @@ def foresee(
         runs = {one.condition.label: sum(c.label == one.condition.label for c in conditions) for one in own}
         tell(f"which errors the runs of {name} would show")
         again = [{one.condition.label: one for one in own}, *(_rehearsed_again(own, i) for i in range(1, REHEARSALS))]
-        windows = [{label: some for label, one in each.items() if (some := _windows(one))} for each in again]
-        windows = [each for each in windows if each]
+        windows = [some for number, one in enumerate(again) if (some := _windows_of_campaign(one, number))]
         if windows:
             found.append(_foreseen(name, [one.condition for one in own], windows, runs, tell))
     return tuple(found)
@@ -176,6 +177,15 @@ def _rehearsed_again(made: Sequence[DryRun], number: int) -> dict[str, DryRun]:
     conditions = [one.condition for one in made if one.condition.kicked]
     other = {c.label: replace(c.scenario, seed=c.scenario.seed + number) for c in conditions}
     return {c.label: dry_run(replace(c, scenario=other[c.label])) for c in conditions}
+
+
+def _windows_of_campaign(rehearsed: Mapping[str, DryRun], number: int) -> dict[str, WindowsOfBicycle]:
+    """Windows of rehearsed conditions by label, as one of the bicycles drawn from the deviations would give them."""
+    windows = {label: some for label, one in rehearsed.items() if (some := _windows(one))}
+    if not windows:
+        return {}
+    drawn = draw_bicycle(theory_for(next(iter(windows.values()))[0][0]), np.random.default_rng([DRAW_SEED, number]))
+    return {label: given for label, some in windows.items() if (given := given_by(drawn, some))}
 
 
 def _windows(rehearsed: DryRun) -> WindowsOfBicycle:
@@ -209,9 +219,12 @@ def _foreseen(
         Runs planned of each label.
     tell : callable
     """
-    expected, friction = _expected_campaigns(windows, runs)
-    label, beside = _best_beside(expected, planned, friction, tell)
     theory = theory_for(next(iter(windows[0].values()))[0][0])
+    rehearsed = [[RehearsedCondition.of(label, own, runs[label]) for label, own in one.items()] for one in windows]
+    usual = np.array([DRY_FRICTION.usual if n == DRY_FRICTION.name else theory.usual(n) for n in FORESEEN_ERRORS])
+    small = [[one.expected(usual, small=True) for one in campaign] for campaign in rehearsed]
+    seen, sizes, expected = sizes_seen(small, lambda at: [[c.expected(at) for c in one] for one in rehearsed], usual)
+    label, beside = _best_beside(expected, planned, sizes, tell)
     uncertain = tuple(theory.uncertain)
     q = len(uncertain)
     better = [shrinkage(expected, np.where(np.arange(q) == i, KNOWN_BETTER, 1.0)) for i in range(q)]
@@ -221,38 +234,14 @@ def _foreseen(
         bicycle=bicycle,
         conditions=max(map(len, expected)),
         windows=max(sum(len(one.covariances) for one in campaign) for campaign in expected),
-        errors=_errors(theory, expected, beside, hiding, better),
+        errors=_errors(theory, seen, expected, beside, hiding, better),
         one_more=label,
         know_first=uncertain[int(np.argmax(gains))] if any(hiding) else "",
     )
 
 
-def _expected_campaigns(
-    windows: Sequence[dict[str, WindowsOfBicycle]], runs: dict[str, int]
-) -> tuple[ExpectedCampaigns, float]:
-    """Conditions that each rehearsal promises, and the dry friction [N m] at which its slope is taken: the size seen.
-
-    What friction does is not in proportion to it, so the slope is taken anew at the size found, a few times.
-    """
-
-    def at(friction: float) -> list[list[ExpectedCondition]]:
-        return [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
-
-    friction = DRY_FRICTION.usual
-    expected = at(friction)
-    seen = smallest_rejected(expected)[FRICTION]
-    in_deviations = seen / one_deviation(expected)[FRICTION] if np.isfinite(seen) else np.inf
-    for _ in range(FRICTION_ROUNDS):
-        size = in_deviations * one_deviation(expected)[FRICTION]
-        if not np.isfinite(size):
-            break
-        friction = float(size)
-        expected = at(friction)
-    return expected, friction
-
-
 def _best_beside(
-    expected: ExpectedCampaigns, planned: Sequence[Condition], friction: float, tell: Callable[[str], None]
+    expected: ExpectedCampaigns, planned: Sequence[Condition], sizes: Array, tell: Callable[[str], None]
 ) -> tuple[str, ExpectedCampaigns]:
     """Label of the one more condition that would shrink the sizes most, and the campaigns with it; empty without one.
 
@@ -260,26 +249,29 @@ def _best_beside(
     ----------
     expected : sequence of sequences of ExpectedCondition
     planned : sequence of Condition
-    friction : float
-        N m, at which its slope is taken.
+    sizes : (p,)
+        At which the errors are tried, SI.
     tell : callable
     """
-    tried: dict[str, ExpectedCampaigns] = {}
+    tried: dict[str, RehearsedCondition] = {}
     for condition in _more_conditions(planned):
         tell(f"{condition.label} beside")
-        own = _windows(dry_run(condition))
-        if own:
-            one_more = _expected(condition.label, own, 1, friction)
-            tried[condition.label] = [[*campaign, one_more] for campaign in expected]
+        for label, own in _windows_of_campaign({condition.label: dry_run(condition)}, 0).items():
+            tried[label] = RehearsedCondition.of(label, own, 1)
     if not tried:
         return "", ()
-    shares = {name: _gain(expected, some) for name, some in tried.items()}
-    label = min(shares, key=lambda name: shares[name])
-    return label, tried[label]
+
+    def with_one_more(label: str, small: bool = False) -> ExpectedCampaigns:
+        one_more = tried[label].expected(sizes, small)
+        return [[*campaign, one_more] for campaign in expected]
+
+    label = min(tried, key=lambda label: _gain(expected, with_one_more(label, small=True)))
+    return label, with_one_more(label)
 
 
 def _errors(
     theory: Theory,
+    seen: Array,
     expected: ExpectedCampaigns,
     beside: ExpectedCampaigns,
     hiding: Sequence[Sequence[int]],
@@ -290,6 +282,8 @@ def _errors(
     Parameters
     ----------
     theory : Theory
+    seen : (p,)
+        Smallest sizes as planned.
     expected, beside : sequence of sequences of ExpectedCondition
         As planned, and with one more condition; none where there is no such.
     hiding : sequence of sequences of int
@@ -298,9 +292,8 @@ def _errors(
         Shares to which the sizes shrink with each parameter known better.
     """
     uncertain = tuple(theory.uncertain)
-    seen = smallest_rejected(expected)
-    more = smallest_rejected([[one.repeated(MORE_KICKS) for one in campaign] for campaign in expected])
-    besides = smallest_rejected(beside) if beside else np.full(len(seen), np.nan)
+    more = smallest_rejected([[c.repeated(MORE_KICKS) for c in one] for one in expected], seen / np.sqrt(MORE_KICKS))
+    besides = smallest_rejected(beside, seen) if beside else np.full(len(seen), np.nan)
     return tuple(
         ForeseenError(
             name=name,
@@ -313,17 +306,6 @@ def _errors(
         )
         for i, name in enumerate(FORESEEN_ERRORS)
     )
-
-
-def _expected(label: str, pairs: WindowsOfBicycle, runs: int, friction: float) -> ExpectedCondition:
-    """Condition as its rehearsal's windows have it, with so many runs."""
-    stds = theory_for(pairs[0][0]).uncertain
-    return ExpectedCondition(
-        label,
-        np.array([c.prediction.difference_covariance for _, c in pairs]),
-        np.array([error_slopes(response, c, FORESEEN_ERRORS, friction) for response, c in pairs]),
-        np.mean([like_for_like_slopes([pair], list(stds)) for pair in pairs], axis=0) * np.array(list(stds.values())),
-    ).repeated(runs)
 
 
 def _gain(before: ExpectedCampaigns, after: ExpectedCampaigns) -> float:

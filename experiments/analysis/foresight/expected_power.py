@@ -18,8 +18,9 @@ FORESEEN_POWER = 0.8  # share of the repetitions that reject the model
 FORESEEN_LEVEL = 0.05  # p below which they do
 CAMPAIGNS_DRAWN = 80  # from each rehearsal of a campaign, every second with the error to the other side
 DRAW_SEED = 14
-FIRST_SIZES = 1.0, 5.0  # standard deviations between which most sizes lie
-BISECTIONS_OF_SIZE = 5
+FIRST_TRIED = 2.0  # standard deviations, where the search for a size begins
+SEARCH_STEP = 1.5  # from one size to the next, until one is seen and one is not
+BISECTIONS_OF_SIZE = 3
 LARGEST_SIZE = 100.0  # sizes beyond so many times the one that the covariance alone gives are never seen
 HIDDEN = 1.25  # times smaller that a size would be with all parameters known, from where on these hide the error
 HIDING_SHARE = 0.7  # of what all parameters hide, in the logarithm, that those named account for
@@ -36,21 +37,34 @@ class ExpectedCondition:
     covariances : (n, 2, 2)
         Of measured minus like for like in each window, by noise [1/s^2].
     slopes : (n, 2, p)
-        Change of that in each window per SI unit of each error.
+        Change of that in each window per SI unit of each error, while that is small.
     by_parameter : (2, q)
         Change of that per standard deviation of each uncertain parameter.
+    errors : LargeErrors or None
+        What errors of some sizes do, where that is not in proportion to them.
     """
 
     label: str
     covariances: Array
     slopes: Array
     by_parameter: Array
+    errors: "LargeErrors | None" = None
 
     def repeated(self, times: int) -> "ExpectedCondition":
         """Condition with so many times the windows."""
         return replace(
-            self, covariances=np.tile(self.covariances, (times, 1, 1)), slopes=np.tile(self.slopes, (times, 1, 1))
+            self,
+            covariances=np.tile(self.covariances, (times, 1, 1)),
+            slopes=np.tile(self.slopes, (times, 1, 1)),
+            errors=self.errors and self.errors.repeated(times),
         )
+
+    def with_error(self, error: int, size: float, side: int) -> tuple[Array, Array]:
+        """Give what an error moves (n, 2), and the covariances (n, 2, 2) with it; side 0 is more, 1 is less."""
+        if self.errors is None:
+            return (1 - 2 * side) * size * self.slopes[..., error], self.covariances
+        share = size / self.errors.sizes[error]
+        return share * self.errors.moved[:, error, side], self.errors.covariances[:, error, side]
 
     @property
     def mean_covariance(self) -> Array:
@@ -65,29 +79,73 @@ class ExpectedCondition:
         )
 
 
+@dataclass(frozen=True)
+class LargeErrors:
+    """Effects of errors of some sizes in n windows, to more (first) and to less (second).
+
+    Attributes
+    ----------
+    sizes : (p,)
+        SI. Errors of nearly these sizes move in proportion to them.
+    moved : (n, p, 2, 2)
+        Change of measured minus like for like, to either side [1/s].
+    covariances : (n, p, 2, 2, 2)
+        Of that, to either side, by noise [1/s^2].
+    """
+
+    sizes: Array
+    moved: Array
+    covariances: Array
+
+    def repeated(self, times: int) -> "LargeErrors":
+        """Effects in so many times the windows."""
+        moved, covariances = (np.concatenate([one] * times) for one in (self.moved, self.covariances))
+        return replace(self, moved=moved, covariances=covariances)
+
+
 ExpectedCampaigns = Sequence[Sequence[ExpectedCondition]]  # the conditions, in each rehearsal of a campaign
 
 
-def smallest_rejected(campaigns: ExpectedCampaigns) -> Array:
-    """Smallest size (p,) of each error, SI, that `FORESEEN_POWER` of the repetitions reject; infinite where none is."""
+def smallest_rejected(
+    campaigns: ExpectedCampaigns, near: Array | None = None, errors: Sequence[int] | None = None
+) -> Array:
+    """Smallest size (p,) of each error, SI, that `FORESEEN_POWER` of the repetitions reject; infinite where none is.
+
+    Parameters
+    ----------
+    campaigns : sequence of sequences of ExpectedCondition
+    near : (p,), optional
+        Sizes [SI] at which the search begins; at `FIRST_TRIED` without them, and where one is not finite.
+    errors : sequence of int, optional
+        Those asked for, by number, where the others (nan) are not wanted.
+    """
     drawn = [_Drawn.of(conditions) for conditions in campaigns]
-    found = [_size_with_power(drawn, i, size) for i, size in enumerate(one_deviation(campaigns))]
-    return np.array(found, float)
+    units = one_deviation(campaigns)
+    begin = FIRST_TRIED * units if near is None else np.where(np.isfinite(near), near, FIRST_TRIED * units)
+    found = np.full(len(units), np.nan)
+    for i in range(len(units)) if errors is None else errors:
+        found[i] = _size_with_power(drawn, i, begin[i], LARGEST_SIZE * units[i])
+    return found
 
 
-def _size_with_power(draws: "Sequence[_Drawn]", error: int, unit: float) -> float:
-    """Size of one error from that of one standard deviation: in the logarithm, by bisection."""
+def _size_with_power(draws: "Sequence[_Drawn]", error: int, begin: float, largest: float) -> float:
+    """Size of one error, searched from some size up to the largest: in the logarithm, by bisection."""
 
     def power(size: float) -> float:
         return float(np.mean([drawn.power(error, size) for drawn in draws]))
 
-    if not np.isfinite(unit):
+    if not np.isfinite(largest):
         return float("inf")
-    low, high = FIRST_SIZES[0] * unit, FIRST_SIZES[1] * unit
-    while power(high) < FORESEEN_POWER:
-        low, high = high, 2.0 * high
-        if high > LARGEST_SIZE * unit:
-            return float("inf")
+    if power(begin) >= FORESEEN_POWER:
+        low, high = begin / SEARCH_STEP, begin
+        while power(low) >= FORESEEN_POWER:
+            low, high = low / SEARCH_STEP, low
+    else:
+        low, high = begin, SEARCH_STEP * begin
+        while power(high) < FORESEEN_POWER:
+            low, high = high, SEARCH_STEP * high
+            if high > largest:
+                return float("inf")
     for _ in range(BISECTIONS_OF_SIZE):
         middle = float(np.sqrt(low * high))
         low, high = (low, middle) if power(middle) >= FORESEEN_POWER else (middle, high)
@@ -151,28 +209,32 @@ class _Drawn:
     """D campaigns drawn without an error, ready for one."""
 
     conditions: Sequence[ExpectedCondition]
-    noise: Sequence[Array]  # (D, n, 2) in the windows of each condition
+    noise: Sequence[Array]  # (D, n, 2) in the windows of each condition, in standard deviations
     moved: Array  # (D, 2 k), of all windows of a condition, by the bicycle that was drawn
     of_parameters: Array  # (2 k, 2 k)
 
     @classmethod
     def of(cls, conditions: Sequence[ExpectedCondition]) -> "_Drawn":
         rng = np.random.default_rng(DRAW_SEED)
-        roots = [np.linalg.cholesky(one.covariances) for one in conditions]
         by_parameter = np.vstack([one.by_parameter for one in conditions])
-        noise = [
-            np.einsum("nab,dnb->dna", root, rng.standard_normal((CAMPAIGNS_DRAWN, len(root), 2))) for root in roots
-        ]
+        noise = [rng.standard_normal((CAMPAIGNS_DRAWN, len(one.covariances), 2)) for one in conditions]
         moved = rng.standard_normal((CAMPAIGNS_DRAWN, by_parameter.shape[1])) @ by_parameter.T
         return cls(conditions, noise, moved, by_parameter @ by_parameter.T)
 
     def power(self, error: int, size: float) -> float:
         """Share of the campaigns that are rejected with an error of some size."""
-        side = size * (-1.0) ** np.arange(CAMPAIGNS_DRAWN)[:, None, None]
-        values = [y + side * one.slopes[..., error] for y, one in zip(self.noise, self.conditions, strict=True)]
-        (weights, means), _, spreads, _ = pool_draws(values, [one.covariances for one in self.conditions])
-        means = means.reshape(CAMPAIGNS_DRAWN, len(spreads), -1) + self.moved[:, None]
+        return float(np.mean([self._p_values(error, size, side) < FORESEEN_LEVEL for side in (0, 1)]))
+
+    def _p_values(self, error: int, size: float, side: int) -> Array:
+        """Joint test's p (D / 2,) of the campaigns with an error to one side."""
+        values, covariances = [], []
+        for noise, condition in zip(self.noise, self.conditions, strict=True):
+            moved, covariance = condition.with_error(error, size, side)
+            drawn = np.einsum("nab,dnb->dna", np.linalg.cholesky(covariance), noise[side::2])
+            values.append(drawn + moved)
+            covariances.append(covariance)
+        (weights, means), _, spreads, _ = pool_draws(values, covariances)
+        means = means.reshape(len(means), len(spreads), -1) + self.moved[side::2, None]
         inverse = np.linalg.inv(block_diagonal(spreads) + self.of_parameters)
         misfits = np.einsum("gda,gda->gd", means.swapaxes(0, 1) @ inverse, means.swapaxes(0, 1))
-        p = np.einsum("dg,gd->d", weights, chdtrc(means.shape[-1], misfits))
-        return float(np.mean(p < FORESEEN_LEVEL))
+        return np.asarray(np.einsum("dg,gd->d", weights, chdtrc(means.shape[-1], misfits)))

@@ -7,19 +7,24 @@ import numpy as np
 import pytest
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.foresight.error_slopes import FORESEEN_ERRORS, error_slopes
+from experiments.analysis.foresight.drawn_bicycle import draw_bicycle, given_by
+from experiments.analysis.foresight.error_effects import WindowErrors
 from experiments.analysis.foresight.expected_power import (
     ExpectedCondition,
+    LargeErrors,
     hiding_parameters,
     shrinkage,
     smallest_rejected,
 )
+from experiments.analysis.foresight.kicked_window import FORESEEN_ERRORS
+from experiments.analysis.foresight.sizes_seen import SIZE_SETTLED, sizes_seen
 from experiments.analysis.verdict.conditions import fit_campaign
 from experiments.campaigns import session
 from experiments.campaigns.foresight import foresee
 from experiments.campaigns.session import open_campaign, rehearse_campaign
 from experiments.recordings.run_response import response_of_run
 from experiments.studies.verdict_calibration.simulate import simulated_response, true_bicycle
+from experiments.theory.theory import theory_for
 from hil.logs.header import new_header
 from hil.logs.log import RunRecorder
 from hil.runners import lockstep
@@ -114,15 +119,15 @@ def test_what_the_deviations_hide_is_hidden(tmp_path):
     assert drive.hidden_by
     assert drive.known_better < drive.seen
     seen = {}
-    for share, runs in ((1.0, 24), (0.5, 12)):  # with 12 of each, chance decided
+    for share, runs in ((1.0, 24), (0.5, 24)):  # with 12 of each, chance decided
         p = []
         for seed in range(runs):
             truth = true_bicycle(campaign.conditions[0].bicycle, np.random.default_rng([5, seed]))
             emulation = TRUTHS["drive_gain"](share * drive.seen)
             p.append(judged([ridden(c, seed, emulation, truth) for c in campaign.conditions]))
         seen[share] = np.mean(np.array(p) < 0.05)
-    assert seen[1.0] > 0.4
-    assert seen[0.5] < seen[1.0]
+    assert seen[1.0] > 0.5, "99.9 % binomial bound of 0.8 in 24"
+    assert seen[0.5] < seen[1.0] - 0.2
 
 
 def test_slopes_are_those_of_the_emulated_machine(delft):
@@ -133,10 +138,48 @@ def test_slopes_are_those_of_the_emulated_machine(delft):
     means = [
         np.mean([c.fit.eigenvalue - c.prediction.like for c in analysis.comparisons]) for analysis in (before, after)
     ]
-    i = FORESEEN_ERRORS.index("steer_scale")
-    slopes = [error_slopes(before.responses[0], c, FORESEEN_ERRORS, 0.05)[:, i] for c in before.comparisons]
+    slopes = [WindowErrors.of(before.responses[0], c).slopes(["steer_scale"], [size])[:, 0] for c in before.comparisons]
     expected = complex(*np.mean(slopes, axis=0)) * size
     assert abs(means[1] - means[0] - expected) < 0.5 * abs(expected)  # 0.35 here: 2 % is no small error
+
+
+@pytest.mark.parametrize("v", [3.5, 5.0])
+def test_a_larger_error_moves_the_window_as_it_is_estimated_with_it(v):
+    """Of a drive 4.7 % off a slope says a third or twice what comes of it, for steer and lean rate then weigh less."""
+    (condition,) = planned("Fisher", [v]).conditions
+    size = 0.047
+    before = analyze_responses([ridden(condition, 200)])
+    errors = [WindowErrors.of(before.responses[0], c) for c in before.comparisons]
+    (slope,) = np.mean([one.slopes(["drive_gain"], [size]) for one in errors], axis=0).T
+    for side, sign in enumerate((1.0, -1.0)):
+        after = analyze_responses([ridden(condition, 200, Emulation(drive=SteerDrive(gain=1.0 + sign * size)))])
+        seen = np.mean([c.residual for c in after.comparisons]) - np.mean([c.residual for c in before.comparisons])
+        moved = complex(*np.mean([one.effects(["drive_gain"], [size])[0].moved[side] for one in errors], axis=0))
+        assert abs(seen - moved) < 0.6 * abs(seen - sign * size * complex(*slope))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_windows_are_those_of_a_bicycle_that_was_drawn(seed):
+    """Beside the same bicycle in the emulated machine: what theory does not explain is most of the noise then."""
+    (condition,) = planned("Rigid", [6.5]).conditions
+    before = analyze_responses([ridden(condition, 200)])
+    theory = theory_for(before.responses[0])
+    drawn = {k: v for k, v in draw_bicycle(theory, np.random.default_rng(seed)).items() if k in theory.bicycle.std}
+    after = analyze_responses([ridden(condition, 200, truth=replace(theory.bicycle, **drawn))]).comparisons
+    given = [c for _, c in given_by(drawn, [(before.responses[0], c) for c in before.comparisons])]
+    known, seen, foreseen = (np.mean([c.residual for c in one]) for one in (before.comparisons, after, given))
+    assert abs(foreseen - seen) < 0.35 * abs(known - seen)
+    known, seen, foreseen = (
+        np.mean([c.prediction.difference_std for c in one]) for one in (before.comparisons, after, given)
+    )
+    assert abs(np.log(foreseen / seen)) < 0.5 * abs(np.log(known / seen))
+
+
+def test_of_a_bicycle_that_is_known_nothing_is_drawn(delft):
+    response = ridden(delft.conditions[0], 7)
+    assert draw_bicycle(theory_for(response), np.random.default_rng(0)) == {}
+    windows = [(response, c) for c in analyze_responses([response]).comparisons]
+    assert given_by({}, windows) == windows
 
 
 def drawn_conditions():
@@ -155,6 +198,29 @@ def test_more_windows_show_smaller_errors_by_the_root_of_their_number():
     certain = [replace(one, by_parameter=np.zeros((2, 0))) for one in drawn_conditions()]
     few, many = smallest_rejected([certain]), smallest_rejected([[one.repeated(4) for one in certain]])
     assert many / few == pytest.approx([0.5, 0.5], abs=0.12)  # a little less: the effect between runs is known better
+
+
+@pytest.mark.parametrize("growth", [lambda size: 1.0 / (1.0 + 0.1 * size), lambda size: 1.0 + 2.0 * (size > 2.0)])
+def test_an_error_is_tried_at_the_size_that_is_seen(growth):
+    """One whose effect levels off, and one whose effect jumps: the search would go to and fro without end."""
+    small = [drawn_conditions()]
+    unit = smallest_rejected(small) / 2.0
+
+    def tried_at(sizes):
+        return [[with_errors(one, sizes, growth(sizes / unit)) for one in campaign] for campaign in small]
+
+    seen, tried, _ = sizes_seen(small, tried_at, np.ones(2))
+    assert tried == pytest.approx(seen, rel=2.0 * SIZE_SETTLED)
+    less, more = smallest_rejected(tried_at(0.8 * seen)), smallest_rejected(tried_at(1.25 * seen))
+    assert np.all(less > 0.8 * seen), "a size that is tried and not seen"
+    assert np.all(more < 1.25 * seen), "one that is seen"
+
+
+def with_errors(condition, sizes, growth):
+    slopes = condition.slopes * growth * sizes  # (n, 2, p)
+    moved = np.stack([slopes, -slopes]).transpose(1, 3, 0, 2)
+    covariances = np.broadcast_to(condition.covariances[:, None, None], (*moved.shape, 2))
+    return replace(condition, errors=LargeErrors(sizes, moved, covariances))
 
 
 def test_a_parameter_that_looks_like_the_error_hides_it():

@@ -1,0 +1,54 @@
+"""Bicycle drawn from its standard deviations: a rehearsal's windows as that bicycle would have given them.
+
+No bicycle is as its data sheet says. What theory then cannot explain weighs in every estimate, as an error of the
+machine does: rehearsed with the bicycle that theory knows, a campaign would see smaller errors than it will.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from experiments.analysis.compare import compare
+from experiments.analysis.estimators import estimate_alike
+from experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from experiments.datatypes import Comparison, Response, Theory
+from models.errors import InputError
+
+
+def draw_bicycle(theory: Theory, rng: np.random.Generator) -> dict[str, float]:
+    """Draw the values of everything that theory is uncertain of, SI; none where it is certain.
+
+    Draws that no machine can be are made again.
+    """
+    while True:
+        drawn = {name: theory.nominal(name) + std * rng.standard_normal() for name, std in theory.uncertain.items()}
+        try:
+            theory.variant(drawn)
+        except InputError:
+            continue
+        return drawn
+
+
+def given_by(drawn: Mapping[str, float], windows: WindowsOfBicycle) -> WindowsOfBicycle:
+    """Windows as the drawn bicycle would have given them; those that it would not have given are left out.
+
+    Parameters
+    ----------
+    drawn : mapping
+        Of `draw_bicycle`.
+    windows : sequence of (Response, Comparison)
+        Of a rehearsal.
+    """
+    found = (_given_by(drawn, response, c) for response, c in windows)
+    return [pair for pair in found if pair is not None] if drawn else list(windows)
+
+
+def _given_by(drawn: Mapping[str, float], response: Response, c: Comparison) -> tuple[Response, Comparison] | None:
+    change = KickedWindow.of(response, c.window).change_to(drawn)
+    if change is None or not np.isfinite(change).all():
+        return None
+    moved = moved_by(response, c.window.rows, change)
+    fit = estimate_alike(moved.t[c.window.rows], moved.phi_dot[c.window.rows], c.fit)
+    compared = compare(moved, [c.window], [fit])
+    return (moved, compared[0]) if compared and compared[0].comparable else None
