@@ -15,19 +15,31 @@ from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.datatypes import Comparison, Response, Theory
 from models.errors import InputError
 
+MOST_DRAWS = 1000  # of values that no machine has, one after the other
+
 
 def draw_bicycle(theory: Theory, rng: np.random.Generator) -> dict[str, float]:
     """Draw the values of everything that theory is uncertain of, SI; none where it is certain.
 
-    Draws that no machine can be are made again.
+    Draws that no machine can be are made again; where all are such, the bicycle is taken as theory knows it.
     """
-    while True:
+    for _ in range(MOST_DRAWS):
         drawn = {name: theory.nominal(name) + std * rng.standard_normal() for name, std in theory.uncertain.items()}
-        try:
-            theory.variant(drawn)
-        except InputError:
-            continue
-        return drawn
+        if _possible(theory, drawn):
+            return drawn
+    return {}
+
+
+def _possible(theory: Theory, drawn: Mapping[str, float]) -> bool:
+    """Tell whether a machine can have these values."""
+    ranges = {name: theory.range(name) for name in drawn}
+    if not all(ranges[name].least <= value <= ranges[name].most for name, value in drawn.items()):
+        return False
+    try:
+        theory.variant(drawn)
+    except InputError:
+        return False
+    return True
 
 
 def given_by(drawn: Mapping[str, float], windows: WindowsOfBicycle) -> WindowsOfBicycle:

@@ -175,6 +175,14 @@ def test_windows_are_those_of_a_bicycle_that_was_drawn(seed):
     assert abs(np.log(foreseen / seen)) < 0.5 * abs(np.log(known / seen))
 
 
+def test_a_machine_that_is_drawn_can_be():
+    theory = replace(theory_for(ridden(planned("Rigid", [6.5]).conditions[0], 7)), std={"steer_damping": 0.1})
+    drawn = [draw_bicycle(theory, np.random.default_rng(seed)) for seed in range(20)]
+    assert all(one["steer_damping"] >= 0.0 for one in drawn)
+    nowhere = replace(theory, std={"drive_gain": 1e9})
+    assert draw_bicycle(nowhere, np.random.default_rng(0)) == {}
+
+
 def test_of_a_bicycle_that_is_known_nothing_is_drawn(delft):
     response = ridden(delft.conditions[0], 7)
     assert draw_bicycle(theory_for(response), np.random.default_rng(0)) == {}
