@@ -93,6 +93,10 @@ class PhysicalRange(NamedTuple):
     most: float
     why: str
 
+    def allows(self, value: float) -> bool:
+        """Tell whether a value is in the range, SI."""
+        return self.least <= value <= self.most
+
 
 ANYTHING = PhysicalRange(-np.inf, np.inf, "")
 A_SENSOR = PhysicalRange(0.5, 2.0, "a sensor that is off by a factor of two is a wrong unit")

@@ -32,8 +32,7 @@ def draw_bicycle(theory: Theory, rng: np.random.Generator) -> dict[str, float]:
 
 def _possible(theory: Theory, drawn: Mapping[str, float]) -> bool:
     """Tell whether a machine can have these values."""
-    ranges = {name: theory.range(name) for name in drawn}
-    if not all(ranges[name].least <= value <= ranges[name].most for name, value in drawn.items()):
+    if not all(theory.range(name).allows(value) for name, value in drawn.items()):
         return False
     try:
         theory.variant(drawn)

@@ -44,7 +44,6 @@ class ErrorEffect(NamedTuple):
 class WindowErrors:
     """Window of a rehearsal, with what was found of its errors so far."""
 
-    response: Response
     comparison: Comparison
     kicked: KickedWindow
     start: InitialState
@@ -55,7 +54,7 @@ class WindowErrors:
         """Prepare a window with a fit that has an influence."""
         kicked = KickedWindow.of(response, comparison.window)
         start = estimate_initial_state(response, comparison.window, kicked.theory.dynamics())
-        return cls(response, comparison, kicked, start)
+        return cls(comparison, kicked, start)
 
     def slopes(self, names: Sequence[str], sizes: Sequence[float]) -> Array:
         """Slopes (2, p) of small errors, as `ErrorEffect` has them, from sizes [SI] that are taken for small."""
@@ -91,7 +90,7 @@ class WindowErrors:
     def _with_error(self, change: Array) -> tuple[Array, Array]:
         """Estimate the window with a change (n, 2) of lean rate and steer: what it moves, and the covariance."""
         window, fit = self.comparison.window, self.comparison.fit
-        moved = moved_by(self.response, window.rows, change)
+        moved = moved_by(self.kicked.response, window.rows, change)
         dynamics = self.kicked.theory.dynamics()
         again = estimate_alike(moved.t[window.rows], moved.phi_dot[window.rows], fit)
         start = estimate_initial_state(moved, window, dynamics)

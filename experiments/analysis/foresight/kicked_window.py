@@ -71,8 +71,8 @@ class KickedWindow:
         """
         if name == DRY_FRICTION.name:
             return self._by_friction(size) if size >= 0.0 else None
-        possible, value = self.theory.range(name), self.theory.nominal(name) + size
-        if not possible.least <= value <= possible.most:
+        value = self.theory.nominal(name) + size
+        if not self.theory.range(name).allows(value):
             return None
         if name in STEER_SENSOR:
             return self._by_sensor(_misreading(self.theory.dynamics(), name, size))

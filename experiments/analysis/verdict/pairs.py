@@ -244,7 +244,7 @@ def _usual(group: WindowsOfBicycle, name: str) -> float:
 def _impossible(group: WindowsOfBicycle, name: str, size: float) -> bool:
     """Tell whether no machine has a quantity or part of this size."""
     if name in ELEMENTS:
-        return not ELEMENTS[name].range.least <= size <= ELEMENTS[name].range.most
+        return not ELEMENTS[name].range.allows(size)
     return bool(impossible(theory_for(group[0][0]), name, size))
 
 

@@ -16,7 +16,7 @@ def impossible(theory: Theory, name: str, value: float) -> str:
     """Reason for which a quantity cannot have a value (SI); empty if it can."""
     unit = f" {unit_of(name)}" if unit_of(name) else ""
     allowed = theory.range(name)
-    if not allowed.least <= value <= allowed.most:
+    if not allowed.allows(value):
         return f"possible are {allowed.least:.3g} to {allowed.most:.3g}{unit}: {allowed.why}"
     try:
         moved = theory.variant({name: value})[0].bicycle
