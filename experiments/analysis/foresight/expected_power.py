@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.verdict.between_runs import block_diagonal, pool_draws
+from experiments.analysis.verdict.between_runs import Pooling, block_diagonal
 from models.array_types import Array
 
 FORESEEN_POWER = 0.8  # share of the repetitions that reject the model
@@ -59,12 +59,12 @@ class ExpectedCondition:
             errors=self.errors and self.errors.repeated(times),
         )
 
-    def with_error(self, error: int, size: float, side: int) -> tuple[Array, Array]:
-        """Give what an error moves (n, 2), and the covariances (n, 2, 2) with it; side 0 is more, 1 is less."""
+    def with_error(self, error: int, side: int) -> tuple[Array, Array]:
+        """Give what an error moves (n, 2) per SI unit, and the covariances (n, 2, 2) with it, to a side."""
         if self.errors is None:
-            return (1 - 2 * side) * size * self.slopes[..., error], self.covariances
-        share = size / self.errors.sizes[error]
-        return share * self.errors.moved[:, error, side], self.errors.covariances[:, error, side]
+            return (1 - 2 * side) * self.slopes[..., error], self.covariances
+        moved = self.errors.moved[:, error, side] / self.errors.sizes[error]
+        return moved, self.errors.covariances[:, error, side]
 
     @property
     def mean_covariance(self) -> Array:
@@ -130,12 +130,13 @@ def smallest_rejected(
 
 def _size_with_power(draws: "Sequence[_Drawn]", error: int, begin: float, largest: float) -> float:
     """Size of one error, searched from some size up to the largest: in the logarithm, by bisection."""
-
-    def power(size: float) -> float:
-        return float(np.mean([drawn.power(error, size) for drawn in draws]))
-
     if not np.isfinite(largest):
         return float("inf")
+    judges = [drawn.judge(error, side) for drawn in draws for side in (0, 1)]
+
+    def power(size: float) -> float:
+        return float(np.mean([judge.p_values(size) < FORESEEN_LEVEL for judge in judges]))
+
     if power(begin) >= FORESEEN_POWER:
         low, high = begin / SEARCH_STEP, begin
         while power(low) >= FORESEEN_POWER:
@@ -221,20 +222,32 @@ class _Drawn:
         moved = rng.standard_normal((CAMPAIGNS_DRAWN, by_parameter.shape[1])) @ by_parameter.T
         return cls(conditions, noise, moved, by_parameter @ by_parameter.T)
 
-    def power(self, error: int, size: float) -> float:
-        """Share of the campaigns that are rejected with an error of some size."""
-        return float(np.mean([self._p_values(error, size, side) < FORESEEN_LEVEL for side in (0, 1)]))
+    def judge(self, error: int, side: int) -> "_Judge":
+        """Make the joint test ready for an error of any size to one side."""
+        moved, covariances = zip(*(one.with_error(error, side) for one in self.conditions), strict=True)
+        pooling = Pooling.of(covariances)
+        noise = [
+            np.einsum("nab,dnb->dna", np.linalg.cholesky(one), z[side::2])
+            for one, z in zip(covariances, self.noise, strict=True)
+        ]
+        precision = np.asarray(np.linalg.inv(block_diagonal(pooling.covariances) + self.of_parameters), float)
+        return _Judge(pooling, noise, moved, self.moved[side::2, None], precision)
 
-    def _p_values(self, error: int, size: float, side: int) -> Array:
-        """Joint test's p (D / 2,) of the campaigns with an error to one side."""
-        values, covariances = [], []
-        for noise, condition in zip(self.noise, self.conditions, strict=True):
-            moved, covariance = condition.with_error(error, size, side)
-            drawn = np.einsum("nab,dnb->dna", np.linalg.cholesky(covariance), noise[side::2])
-            values.append(drawn + moved)
-            covariances.append(covariance)
-        (weights, means), _, spreads, _ = pool_draws(values, covariances)
-        means = means.reshape(len(means), len(spreads), -1) + self.moved[side::2, None]
-        inverse = np.linalg.inv(block_diagonal(spreads) + self.of_parameters)
-        misfits = np.einsum("gda,gda->gd", means.swapaxes(0, 1) @ inverse, means.swapaxes(0, 1))
+
+@dataclass(frozen=True)
+class _Judge:
+    """Joint test of D / 2 drawn campaigns, with an error to one side."""
+
+    pooling: Pooling
+    noise: Sequence[Array]  # (D / 2, n, 2) in the windows of each condition [1/s]
+    moved: Sequence[Array]  # (n, 2) by the error, per SI unit
+    by_bicycle: Array  # (D / 2, 1, 2 k), what the drawn bicycle moves
+    precision: Array  # (G, 2 k, 2 k) of the means of the conditions, the parameters' share in it
+
+    def p_values(self, size: float) -> Array:
+        """Give p (D / 2,) of the campaigns with an error of a size [SI]."""
+        values = [noise + size * moved for noise, moved in zip(self.noise, self.moved, strict=True)]
+        weights, means = self.pooling.draws(values)
+        means = (means.reshape(*means.shape[:2], -1) + self.by_bicycle).swapaxes(0, 1)
+        misfits = np.einsum("gda,gda->gd", means @ self.precision, means)
         return np.asarray(np.einsum("dg,gd->d", weights, chdtrc(means.shape[-1], misfits)))

@@ -70,8 +70,9 @@ def pool_windows(values: Sequence[Array], covariances: Sequence[Array]) -> Poole
     covariances : sequence of (n, 2, 2)
         Of these values, from noise.
     """
-    draws, sizes, covs, shares = pool_draws([y[None] for y in values], covariances)
-    return PooledGrid(draws.weights[0], sizes, draws.means[0], covs, shares)
+    pooling = Pooling.of(covariances)
+    draws = pooling.draws([y[None] for y in values])
+    return PooledGrid(draws.weights[0], pooling.variances, draws.means[0], pooling.covariances, pooling.shares)
 
 
 def pool_residuals(residuals: Sequence[Array], measured: Sequence[Array], covariances: Sequence[Array]) -> PooledGrid:
@@ -108,44 +109,63 @@ class PooledDraws(NamedTuple):
     means: Array
 
 
-def pool_draws(
-    values: Sequence[Array], covariances: Sequence[Array]
-) -> tuple[PooledDraws, Array, Array, Sequence[Array]]:
-    """Pool D draws (D, n, 2) of each condition's windows, of one covariance; beside them what all draws share.
+@dataclass(frozen=True)
+class Pooling:
+    """Pooling of k conditions under G sizes of the effect between runs: what no value of their windows changes.
 
-    Returns
-    -------
-    draws : PooledDraws
+    Attributes
+    ----------
     variances, covariances, shares
         As `PooledGrid` has them.
+    prior : (G,)
+        Probability of each size.
+    precisions : sequence of (G, n, 2, 2)
+        For each condition, of its n windows.
+    information : (G, k, 2, 2)
+        Of the means: the inverse of their covariances.
+    log_determinants : (G,)
+        Part of each size's log likelihood [-].
     """
-    covariances = [one + MIN_VARIANCE * np.eye(2) for one in covariances]
-    usual = np.median(np.einsum("naa->na", np.concatenate(covariances)), axis=0)
-    sizes, prior = _grid(usual, repeated=any(one.shape[0] > 1 for one in covariances))
-    log_likelihood = np.zeros((len(values[0]), len(sizes)))
-    means, spreads, shares = [], [], []
-    for y, noise in zip(values, covariances, strict=True):
-        total = noise + np.einsum("ga,ab->gab", sizes, np.eye(2))[:, None]
-        precision = np.linalg.inv(total)
-        information = precision.sum(axis=1)
-        spread = np.linalg.inv(information)
-        share = spread[:, None] @ precision
-        mean = np.einsum("gnab,dnb->dga", share, y, optimize=True)
-        about = y - y.mean(axis=1, keepdims=True)  # so that the difference of two squares loses no digits
-        centre = mean - y.mean(axis=1)[:, None]
-        squares = np.einsum("dna,dnb->dnab", about, about).reshape(len(y), -1) @ precision.reshape(len(sizes), -1).T
-        log_likelihood -= 0.5 * (
-            np.linalg.slogdet(total)[1].sum(axis=1)
-            - np.linalg.slogdet(spread)[1]
-            + squares
-            - np.einsum("dga,gab,dgb->dg", centre, information, centre, optimize=True)
-        )
-        means.append(mean)
-        spreads.append(spread)
-        shares.append(share)
-    weights = prior * np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    return PooledDraws(weights, np.stack(means, 2)), sizes, np.stack(spreads, 1), shares
+
+    variances: Array
+    prior: Array
+    precisions: Sequence[Array]
+    information: Array
+    covariances: Array
+    shares: Sequence[Array]
+    log_determinants: Array
+
+    @classmethod
+    def of(cls, covariances: Sequence[Array]) -> "Pooling":
+        """Prepare for windows with covariances (n, 2, 2) from noise, one array for each condition."""
+        noise = [one + MIN_VARIANCE * np.eye(2) for one in covariances]
+        usual = np.median(np.einsum("naa->na", np.concatenate(noise)), axis=0)
+        variances, prior = _grid(usual, repeated=any(len(one) > 1 for one in noise))
+        added = np.einsum("ga,ab->gab", variances, np.eye(2))[:, None]
+        totals = [one + added for one in noise]
+        precisions = [np.linalg.inv(total) for total in totals]
+        information = np.stack([one.sum(axis=1) for one in precisions], axis=1)
+        spreads = np.linalg.inv(information)
+        determinants = np.linalg.slogdet(spreads)[1].sum(axis=1)
+        determinants -= sum(np.linalg.slogdet(total)[1].sum(axis=1) for total in totals)
+        shares = [spreads[:, i, None] @ one for i, one in enumerate(precisions)]
+        return cls(variances, prior, precisions, information, spreads, shares, 0.5 * determinants)
+
+    def draws(self, values: Sequence[Array]) -> PooledDraws:
+        """Pool D draws (D, n, 2) of each condition's windows."""
+        log_likelihood, means = self.log_determinants, []
+        for i, (y, precision, share) in enumerate(zip(values, self.precisions, self.shares, strict=True)):
+            mean = np.einsum("gnab,dnb->dga", share, y, optimize=True)
+            about = y - y.mean(axis=1, keepdims=True)  # so that the difference of two squares loses no digits
+            centre = mean - y.mean(axis=1)[:, None]
+            products = np.einsum("dna,dnb->dnab", about, about).reshape(len(y), -1)
+            squares = products @ precision.reshape(len(precision), -1).T
+            explained = np.einsum("dga,gab,dgb->dg", centre, self.information[:, i], centre, optimize=True)
+            log_likelihood = log_likelihood - 0.5 * (squares - explained)
+            means.append(mean)
+        weights = self.prior * np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        return PooledDraws(weights, np.stack(means, 2))
 
 
 def block_diagonal(blocks: Array) -> Array:

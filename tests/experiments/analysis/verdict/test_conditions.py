@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.verdict.between_runs import block_diagonal, pool_draws, pool_windows
+from experiments.analysis.verdict.between_runs import Pooling, block_diagonal, pool_windows
 from experiments.analysis.verdict.conditions import _chi_square, _misfits, fit_campaign
 from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from experiments.reports.answer import answer_of
@@ -50,10 +50,9 @@ def test_an_effect_is_in_both_parts_or_in_neither(between, least, most):
     """With every part affected or not by itself, 2.3 % were rejected where nothing is between the runs; 21 % at 4."""
     rng, covariances = np.random.default_rng(8), [np.array([0.5, 1.0, 2.0])[:, None, None] * np.eye(2)] * 3
     root = np.sqrt(np.array([0.5, 1.0, 2.0]) + between)[:, None]
-    (weights, means), _, spreads, _ = pool_draws(
-        [root * rng.standard_normal((3000, 3, 2)) for _ in range(3)], covariances
-    )
-    misfits = np.einsum("dgka,gkab,dgkb->dg", means, np.linalg.inv(spreads), means, optimize=True)
+    pooling = Pooling.of(covariances)
+    weights, means = pooling.draws([root * rng.standard_normal((3000, 3, 2)) for _ in range(3)])
+    misfits = np.einsum("dgka,gkab,dgkb->dg", means, np.linalg.inv(pooling.covariances), means, optimize=True)
     p = np.sum(weights * chi2.sf(misfits, 6), axis=1)
     assert least <= np.mean(p < 0.05) <= most
 
