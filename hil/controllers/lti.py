@@ -16,6 +16,7 @@ import numpy as np
 import tomli_w
 
 from hil.controllers.controller import LinearLaw
+from hil.controllers.file_values import numbers_of, require_known_keys
 from hil.controllers.state_coordinates import anti_windup_gain, in_common_coordinates, require_common_coordinates
 from hil.controllers.timing import LoopTiming
 from models.array_types import Array
@@ -38,6 +39,10 @@ LTI_INPUTS = (
 TORQUE_INPUTS = ("T",)  # that a rig knows only where its drive obeys a torque
 MOST_STATES = 64
 _MATRICES = ("A", "B", "C", "D")
+_KEYS = (
+    *("format", "method", "inputs", "states", "waits", "balance"),
+    *("loop", "drive", "options", "bicycle", "speed"),
+)  # of a file
 _MARGIN = 1e-9  # by which a pole lies inside the unit circle
 
 
@@ -310,11 +315,12 @@ class LTIController:
 
 def _arguments(data: dict[str, Any]) -> dict[str, Any]:
     """Arguments of an LTIController from its file."""
+    require_known_keys(data, _KEYS, "the file")
     rows = data["speed"]
-    known = {"v", *_MATRICES, "anti_windup"}
     for row in rows:
-        if extra := row.keys() - known:
-            raise InputError(f"a speed of a state space has {', '.join(sorted(known))}, found {min(extra)!r}")
+        require_known_keys(row, ("v", *_MATRICES, "anti_windup"), "a speed of a state space")
+    if not isinstance(balance := data.get("balance", False), bool):
+        raise InputError(f"balance is true or false, found {balance!r}")
     m = len(np.atleast_1d(np.asarray(rows[0]["C"], float))) if rows else 0
     shapes = {"A": (m, m), "B": (m, len(data["inputs"]))}  # an empty list does not tell its shape
     arrays = {name: _stacked(name, [row[name] for row in rows], shapes.get(name)) for name in ("v", *_MATRICES)}
@@ -329,7 +335,7 @@ def _arguments(data: dict[str, Any]) -> dict[str, Any]:
         "anti_windup": _stacked("anti_windup", given) if given else None,
         "waits": tuple(data["waits"]) if "waits" in data else None,
         "options": dict(data.get("options", {})),
-        "balance": bool(data.get("balance", False)),
+        "balance": balance,
         "drive": InnerLoop(**data["drive"]) if "drive" in data else None,
     }
 
@@ -350,7 +356,7 @@ def require_inputs(what: str, names: Sequence[str], drive: InnerLoop | None) -> 
 
 def _stacked(name: str, given: Sequence[Any], empty: tuple[int, ...] | None = None) -> Array:
     """Stack a matrix of each speed; refuses those of different shapes."""
-    each = [np.asarray(one, float) for one in given]
+    each = [numbers_of(one, f"{name} of a state space") for one in given]
     if empty is not None:
         each = [one.reshape(empty) if one.size == 0 and 0 in empty else one for one in each]
     shapes = sorted({one.shape for one in each})

@@ -10,6 +10,7 @@ import tomli_w
 from numpy.typing import NDArray
 
 from hil.controllers.controller import Controller, LinearLaw
+from hil.controllers.file_values import numbers_of, require_known_keys
 from hil.design.margins import MARGIN_HEADS, Margins
 from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
@@ -265,19 +266,7 @@ class GainSchedule:
                 "write it with `riderless design`"
             )
         try:
-            rows = data["speed"]
-            return cls(
-                method=str(data["method"]),
-                options=dict(data["options"]),
-                bicycle=Bicycle(**data["bicycle"]),
-                loop=LoopTiming(**data["loop"]),
-                v=np.array([row["v"] for row in rows], dtype=float),
-                K=np.array([row["K"] for row in rows], dtype=float),
-                closed_loop=np.array([[complex(*s) for s in row["closed_loop"]] for row in rows]),
-                margins=tuple(_margins(row) for row in rows),
-                notes=tuple(str(row["note"]) for row in rows),
-                drive=InnerLoop(**data["drive"]) if data["format"] in (STEER_FORMAT, STEER_LANE_FORMAT) else None,
-            )
+            return cls(**_arguments(data))
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
         except KeyError as error:
@@ -308,6 +297,8 @@ _FORMATS = {  # commands a steer rate or angle, keeps a lane
     (True, False): STEER_FORMAT,
     (True, True): STEER_LANE_FORMAT,
 }
+_KEYS = ("format", "method", "states", "loop", "drive", "options", "bicycle", "speed")
+_SPEED_KEYS = ("v", "K", "gain_margin", "phase_margin", "delay_margin", "closed_loop", "note")
 _COMMANDS = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}
 
 
@@ -321,6 +312,33 @@ def _read(source: str | Path) -> tuple[str, str]:
         raise InputError(
             f"{source or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"
         ) from None
+
+
+def _arguments(data: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a GainSchedule from its file."""
+    steered = data["format"] in (STEER_FORMAT, STEER_LANE_FORMAT)
+    require_known_keys(data, _KEYS if steered else [key for key in _KEYS if key != "drive"], "the file")
+    rows = data["speed"]
+    for row in rows:
+        require_known_keys(row, _SPEED_KEYS, "a speed")
+    states = LANE_GAIN_STATES if data["format"] in (LANE_FORMAT, STEER_LANE_FORMAT) else LOOP_STATES
+    if tuple(data["states"]) != states:
+        raise InputError(
+            f"the gains K are of the states {', '.join(states)} in this order, found "
+            f"{', '.join(map(str, data['states']))}: put the gains and the states in that order"
+        )
+    return {
+        "method": str(data["method"]),
+        "options": dict(data["options"]),
+        "bicycle": Bicycle(**data["bicycle"]),
+        "loop": LoopTiming(**data["loop"]),
+        "v": numbers_of([row["v"] for row in rows], "a speed v"),
+        "K": numbers_of([row["K"] for row in rows], "the gains K"),
+        "closed_loop": np.array([[complex(*s) for s in row["closed_loop"]] for row in rows]),
+        "margins": tuple(_margins(row) for row in rows),
+        "notes": tuple(str(row["note"]) for row in rows),
+        "drive": InnerLoop(**data["drive"]) if steered else None,
+    }
 
 
 def _margins(row: dict[str, Any]) -> Margins:

@@ -193,11 +193,14 @@ def test_what_is_no_state_space_is_refused_in_one_sentence(changes, sentence):
     ("old", "new", "sentence"),
     [
         ('format = "riderless state space 1"', 'format = "riderless state space 7"', "gain schedule"),
-        ("method = ", "methods = ", "lacks 'method'"),
+        ("method = ", "methods = ", "did you mean method"),
+        ("waits = ", "wait = ", "the file has the keys .* found 'wait': did you mean waits"),
+        ("waits = ", "anti_windup = [0.3]\nwaits = ", "the file has the keys .* found 'anti_windup'"),
+        ("waits = ", 'balance = "false"\nwaits = ', "balance is true or false, found 'false'"),
         ("anti_windup = [", "antiwindup = [", "found 'antiwindup'"),
         ("rate = 200", "rate = 0", "the loop's rate must be above 0 Hz"),
         ("v = 2.0", "v = true false", "is not TOML"),
-        ("v = 2.0", 'v = "two"', "is not a state space"),
+        ("v = 2.0", 'v = "two"', "v of a state space wants numbers, found 'two'"),
     ],
 )
 def test_a_file_with_a_slip_is_refused_with_its_name(old, new, sentence):

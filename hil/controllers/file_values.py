@@ -1,0 +1,51 @@
+"""Values of a controller's file: keys that are known, and numbers that are numbers."""
+
+from collections.abc import Collection, Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from models.array_types import Array
+from models.errors import InputError, did_you_mean
+
+
+def require_known_keys(given: Iterable[Any], known: Collection[str], where: str) -> None:
+    """Refuse a key that nobody reads, as what it says would be ignored; ``where`` begins the sentence.
+
+    Raises
+    ------
+    InputError
+    """
+    for key in given:
+        if key not in known:
+            advice = did_you_mean(str(key), known, "take it out")
+            raise InputError(f"{where} has the keys {', '.join(known)}, found {key!r}: {advice}")
+
+
+def numbers_of(given: Any, what: str) -> Array:
+    """Array of a number, or of lists of numbers of one length; text, true and false are none.
+
+    Raises
+    ------
+    InputError
+        The sentence begins with ``what``.
+    """
+    for value in _flat(given):
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise InputError(f"{what} wants numbers, found {value!r}: write it without quotes, as 1.5")
+    try:
+        return np.array(given, dtype=float)
+    except ValueError:
+        raise InputError(f"{what} wants lists of one length, found others: correct its file") from None
+
+
+def _flat(given: Any) -> Iterable[Any]:
+    """All values of lists in lists."""
+    if isinstance(given, np.ndarray):
+        given = given.tolist()
+    if not isinstance(given, (list, tuple)):
+        yield given
+        return
+    for one in given:
+        yield from _flat(one)
