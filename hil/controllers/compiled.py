@@ -19,6 +19,7 @@ import numpy as np
 import tomli_w
 
 from hil.controllers.controller import LinearLaw
+from hil.controllers.file_values import require_known_keys
 from hil.controllers.law_file import LawFile, law_code, law_module, name_law, named_law
 from hil.controllers.lti import MOST_STATES, require_inputs
 from hil.controllers.timing import LoopTiming
@@ -163,7 +164,9 @@ class CompiledController:
             given = {key: data[key] for key in _KEYS if key != "drive"}
             drive = InnerLoop(**data["drive"]) if "drive" in data else None
             made = Bicycle(**data["bicycle"]), LoopTiming(**data["loop"]), drive
-            return cls(str(data["file"]), str(data["sha256"]), **_checked(given, where, *made))
+            return cls(str(data["file"]), str(data["sha256"]), **_checked(given, *made))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
         except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{where} tells of no compiled law ({error}): see docs/controllers.md") from None
 
@@ -191,9 +194,7 @@ def read_law(
     file = name_law(path)
     table = dict(law_module(file).LAW)
     where = f"LAW of {file.path}"
-    for key in table:
-        if key not in _KEYS:
-            raise InputError(f"{where} has the keys {', '.join(_KEYS)}, found {key!r}: correct it")
+    require_known_keys(table, _KEYS, where)
     for key in _WANTED:
         if key not in table:
             raise InputError(f"{where} lacks '{key}': see docs/controllers.md")
@@ -201,9 +202,11 @@ def read_law(
         return CompiledController(
             file.name,
             file.sha256,
-            **_checked({"method": Path(file.name).stem, **table}, where, *_made_for(table, bicycle, loop, drive)),
+            **_checked({"method": Path(file.name).stem, **table}, *_made_for(table, bicycle, loop, drive)),
             source=file,
         )
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where} has a value of another kind ({error}): see docs/controllers.md") from None
 
@@ -222,25 +225,21 @@ def _made_for(
     return bicycle, LoopTiming(**table["loop"]) if "loop" in table else loop, drive
 
 
-def _checked(
-    table: Mapping[str, Any], where: str, bicycle: Bicycle, loop: LoopTiming, drive: InnerLoop | None
-) -> dict[str, Any]:
+def _checked(table: Mapping[str, Any], bicycle: Bicycle, loop: LoopTiming, drive: InnerLoop | None) -> dict[str, Any]:
     """Check a table; arguments of a CompiledController."""
-    inputs, states = (_names(table.get(key, ()), key, where) for key in ("inputs", "states"))
-    require_inputs(f"{where}: an input of a law", inputs, drive)
+    inputs, states = (_names(table.get(key, ()), key) for key in ("inputs", "states"))
+    require_inputs("an input of a law", inputs, drive)
     if len(states) > MOST_STATES:
-        raise InputError(f"{where}: a law may have {MOST_STATES} states, found {len(states)}: it wants fewer")
+        raise InputError(f"a law may have {MOST_STATES} states, found {len(states)}: it wants fewer")
     settings = table.get("settings", {})
     settings = {
         str(k): float(x) for k, x in (settings.items() if isinstance(settings, Mapping) else enumerate(settings))
     }
     if not np.all(np.isfinite([*settings.values()])):
-        raise InputError(f"{where}: settings are finite numbers, found nan or inf: correct it")
+        raise InputError("settings are finite numbers, found nan or inf: correct it")
     speeds = tuple(float(v) for v in table["speeds"])
     if len(speeds) != 2 or not 0.0 <= speeds[0] < speeds[1] < np.inf:
-        raise InputError(
-            f"{where}: speeds are the slowest and the fastest in m/s, such as [4.0, 7.0], found {list(speeds)}"
-        )
+        raise InputError(f"speeds are the slowest and the fastest in m/s, such as [4.0, 7.0], found {list(speeds)}")
     return {
         "method": str(table["method"]),
         "bicycle": bicycle,
@@ -253,10 +252,12 @@ def _checked(
     }
 
 
-def _names(given: Any, what: str, where: str) -> tuple[str, ...]:
+def _names(given: Any, what: str) -> tuple[str, ...]:
     """Names in a list, each once; a number n of states stands for x1 to xn."""
     if isinstance(given, int) and what == "states":
+        if isinstance(given, bool) or given < 0:
+            raise InputError(f"states are a list of names, or how many there are, found {given!r}")
         given = [f"x{i + 1}" for i in range(given)]
     if isinstance(given, str) or len(set(given)) < len(given):
-        raise InputError(f"{where}: {what} are a list of different names, found {given!r}")
+        raise InputError(f"{what} are a list of different names, found {given!r}")
     return tuple(str(name) for name in given)

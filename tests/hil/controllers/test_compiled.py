@@ -254,6 +254,8 @@ def test_what_may_not_fly_is_refused_before_anything_is_armed(tmp_path, lines, s
         (body("pass").replace('"phi", ', '"heading", '), "an input of a law is one of .*found 'heading'"),
         (body("pass").replace("[2.0]", '[float("nan")]'), "settings are finite numbers"),
         (body("pass").replace('["x"]', "2000"), "a law may have 64 states"),
+        (body("pass").replace('["x"]', "-1"), "states are a list of names, or how many there are, found -1"),
+        (body("pass").replace('["x"]', "True"), "states are a list of names, or how many there are, found True"),
         (body("pass").replace('"speeds"', '"bicycle": "Penny", "speeds"'), "Penny"),
         (body("pass").replace('"speeds"', '"loop": {"rate": 0.0}, "speeds"'), "rate must be above 0 Hz"),
     ],
@@ -262,6 +264,7 @@ def test_a_file_with_a_slip_is_refused_in_one_sentence(tmp_path, text, sentence)
     with pytest.raises(InputError, match=sentence) as refused:
         law_of(tmp_path, text)
     assert "\n" not in str(refused.value)
+    assert str(refused.value).count("my_law.py") <= 1
 
 
 @pytest.mark.parametrize(
