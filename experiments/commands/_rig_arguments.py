@@ -14,7 +14,6 @@ from models.text_file import read_text_file
 
 if TYPE_CHECKING:
     from hil.controllers.controller import Controller
-    from hil.design.sampled_plant import LoopTiming
     from models.parameters import Bicycle
 
 USUAL_SPEEDS = "2:9:0.5"  # m/s, for which a method's gains are designed
@@ -29,19 +28,17 @@ def rig_of(file: Path | None, bike: str = "Benchmark", trust: bool = False) -> R
     return read_rig(file) if file else Rig(catalogue.load_bicycle(bike, trust))
 
 
-def bicycle_and_timing(name: str, trust: bool = False) -> "tuple[Bicycle, LoopTiming | None]":
-    """Load a bicycle by name or file; of a rig file its bicycle and its timing. Raises InputError."""
+def named_rig(name: str, trust: bool = False) -> Rig | None:
+    """Read the rig, where the name given for a bicycle is that of a rig file; None elsewhere. Raises InputError."""
     path = Path(name)
     if name.endswith(catalogue.BICYCLE_SUFFIX) and path.is_file() and _is_rig(path):
-        rig = rig_of(path, trust=trust)
-        return rig.bicycle, rig.timing
-    return catalogue.load_bicycle(name, trust), None
+        return rig_of(path, trust=trust)
+    return None
 
 
 def rig_for_plan(name: str, trust: bool = False) -> Rig:
     """Rig of a file, or the emulated one of a bicycle by name or file; raises InputError."""
-    bicycle, timing = bicycle_and_timing(name, trust)
-    return Rig(bicycle) if timing is None else rig_of(Path(name), trust=trust)
+    return named_rig(name, trust) or Rig(catalogue.load_bicycle(name, trust))
 
 
 def _is_rig(path: Path) -> bool:

@@ -39,7 +39,6 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
         refuse_ignored(context, "bandwidth", "damping", because="a torque drive has --drive-lag; take --drive rate")
         return None
     refuse_ignored(context, "drive_lag", because=f"a drive of kind {kind} has --bandwidth and --damping; leave it out")
-    refuse_ignored(context, "plot", because="the figure draws gains of a torque; leave it out")
     if kind not in ("rate", "angle"):
         raise InputError(f"--drive is torque, rate or angle, found {kind!r}")
     return InnerLoop(
@@ -51,16 +50,20 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
 
 def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bool) -> None:
     """Write gains that command a steer rate or angle, and print them with what they promise and ask of the drive."""
+    from experiments.commands._whole_loop import describe_fall, whole_loop_growth
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import emit_json, print_table, screen
     from hil.design.steered.peaks import HAND_KICK
 
     if out is not None:
         out.write(schedule.to_toml())
-    rows, loop = list(_rows(schedule)), schedule.drive
+    rows, loop, growth = list(_rows(schedule)), schedule.drive, whole_loop_growth(schedule)
     assert loop is not None
     if as_json:
-        rows = [row | {"peaks": row["peaks"]._asdict()} for row in rows]
+        rows = [
+            row | {"peaks": row["peaks"]._asdict(), "whole_loop_growth": grows}
+            for row, grows in zip(rows, growth, strict=True)
+        ]
         told = {"bike": schedule.bicycle.name, "method": schedule.method, "options": schedule.options}
         drive = {"kind": loop.kind, "bandwidth": loop.bandwidth, "damping": loop.damping}
         path = str(out.path) if out else None
@@ -99,6 +102,8 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
         f"Kick: greatest steer rate and torque that a lean rate of {HAND_KICK:g} rad/s asks\n"
         "of the drive; where it has less, its steer does not follow.",
     )
+    if fall := describe_fall(schedule, growth):
+        screen.print(fall)
     if out is not None:
         screen.print(f"gains written to {out.path}", soft_wrap=True)
 

@@ -62,15 +62,23 @@ def design(
     """
     from experiments.commands._compensator import design_with_states
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import bicycle_and_timing
+    from experiments.commands._rig_arguments import named_rig
     from experiments.commands._steered import inner_loop_of, show_steered
+    from experiments.commands._whole_loop import whole_loop_growth
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from hil.design.compensators.registry import COMPENSATORS
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
     from hil.output_file import OutputFile, files_read
+    from models.catalogue import load_bicycle
 
-    inner_loop = inner_loop_of(context, drive, bandwidth, damping)
+    rig = named_rig(bike, trust)
+    if rig is not None:
+        why = f"the rig file {bike} has its own; leave it out, or name a bicycle"
+        refuse_ignored(context, "rate", "delay", "drive_lag", "drive", "bandwidth", "damping", because=why)
+    inner_loop = rig.drive if rig else inner_loop_of(context, drive, bandwidth, damping)
+    if inner_loop is not None:
+        refuse_ignored(context, "plot", because="the figure draws gains of a torque; leave it out")
     if plot is not None:
         from experiments.reports.loop import plot_design
 
@@ -78,12 +86,9 @@ def design(
     gains = OutputFile(out, "the gains", force, files_read(bike)) if out is not None else None
     if gains is not None:
         gains.require_free()
-    bicycle, timing = bicycle_and_timing(bike, trust)
-    if timing is not None:
-        why = f"the rig file {bike} has its own; leave it out, or name a bicycle"
-        refuse_ignored(context, "rate", "delay", "drive_lag", because=why)
+    bicycle = rig.bicycle if rig else load_bicycle(bike, trust)
     options = _options(bicycle, method, purpose, option or [], inner_loop)
-    loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
+    loop = rig.timing if rig else LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
     if method in COMPENSATORS:
         design_with_states(bicycle, method, parse_speeds(speeds), loop, options, gains, as_json, plot, inner_loop)
         return
@@ -97,10 +102,11 @@ def design(
         plot_design(schedule, path=plot)
     with progress_screen.status("kicking the loop in simulation"):
         weave = _weave(schedule)
+    growth = whole_loop_growth(schedule)
     if as_json:
-        emit_json(_document(schedule, weave, purpose, out, plot))
+        emit_json(_document(schedule, weave, growth, purpose, out, plot))
         return
-    _show(schedule, weave, purpose)
+    _show(schedule, weave, growth, purpose)
     for what, file in (("gains", out), ("figure", plot)):
         if file is not None:
             screen.print(f"{what} written to {file}", soft_wrap=True)
@@ -142,14 +148,6 @@ def _weave(schedule: "GainSchedule") -> "list[WeaveMeasurability]":
     return [weave_measurability(loop, float(v), kicks, KICK_SPACING) for v in schedule.v]
 
 
-def _growth(schedule: "GainSchedule") -> "list[float]":
-    """Find the largest real part [1/s] of the whole loop, observer included, at each speed; without torque none."""
-    from experiments.analysis.measurable import emulated_loop
-
-    loop = emulated_loop(schedule)
-    return [float(loop.eigenvalues(float(v))[0].real) if schedule.K.any() else -float("inf") for v in schedule.v]
-
-
 def _rows(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]") -> Iterator[tuple[Any, ...]]:
     """Speed, gains, closed-loop eigenvalues, margins, measurability and note of each row of a schedule."""
     yield from zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, weave, schedule.notes, strict=True)
@@ -158,6 +156,7 @@ def _rows(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]") -> It
 def _document(
     schedule: "GainSchedule",
     weave: "Sequence[WeaveMeasurability]",
+    growth: "Sequence[float]",
     purpose: str,
     out: Path | None,
     plot: Path | None,
@@ -182,23 +181,26 @@ def _document(
                 "gain_margin": margins.gain,
                 "phase_margin": margins.phase,
                 "delay_margin": margins.delay,
+                "whole_loop_growth": grows,
                 "weave_measurable": lasting.measurable,
                 "weave_cycles": lasting.cycles,
                 "note": note,
             }
-            for v, K, eigenvalues, margins, lasting, note in _rows(schedule, weave)
+            for (v, K, eigenvalues, margins, lasting, note), grows in zip(_rows(schedule, weave), growth, strict=True)
         ],
     }
 
 
-def _show(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", purpose: str) -> None:
-    """Print gains, then closed loop and margins over speed, and the notes."""
+def _show(
+    schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", growth: "Sequence[float]", purpose: str
+) -> None:
+    """Print gains, then closed loop and margins over speed, and the notes; growth [1/s] is of the whole loop."""
     import numpy as np
 
+    from experiments.commands._whole_loop import describe_fall
     from experiments.reports.loop import FASTEST_SHOWN
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import print_table, screen
-    from hil.rig.stable import FASTEST_GROWTH
 
     gentle = ", gentle for measuring" if purpose == "measuring" else ""
     name = f"{schedule.bicycle.name}, {schedule.method}{gentle}"
@@ -227,12 +229,8 @@ def _show(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", purpo
     for v, *_, note in _rows(schedule, weave):
         if note:
             screen.print(f"at {v:g} m/s: {note}")
-    growing = {float(v): growth for v, growth in zip(schedule.v, _growth(schedule), strict=True)}
-    if worst := max((v for v in growing if growing[v] > FASTEST_GROWTH), key=growing.__getitem__, default=None):
-        screen.print(
-            f"with the observer of the loop it falls: at {worst:g} m/s an eigenvalue of {growing[worst]:+.3g} 1/s; "
-            "`riderless run` refuses these gains"
-        )
+    if fall := describe_fall(schedule, growth):
+        screen.print(fall)
     gone = [i for i, one in enumerate(weave) if not one.measurable]
     if gone:
         where = _listed(gone, schedule.v.tolist())

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from hil.design.schedule import GainSchedule
+from hil.rig.file import read_rig
+from hil.rig.fitting import require_fitting
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import DOCS
 
@@ -82,6 +84,38 @@ def test_a_rig_file_brings_bicycle_and_timing(riderless, tmp_path):  # noqa: F81
     code, _, err = riderless("design", rig, "--delay", "1", "--rate", "100")
     assert code == 2
     assert "--rate and --delay would be ignored: the rig file" in err
+
+
+def test_a_rig_file_brings_its_drive(riderless, tmp_path):  # noqa: F811
+    rig, path = DOCS / "rigs/rate-drive.toml", tmp_path / "gains.toml"
+    assert riderless("design", rig, "--speeds", "4:6:1", "-o", path)[0] == 0
+    drive = GainSchedule.from_toml(path).drive
+    assert drive is not None
+    assert (drive.kind, drive.bandwidth, drive.damping) == ("rate", 50.0, 1.0)
+    require_fitting(read_rig(rig), GainSchedule.from_toml(path))
+    code, _, err = riderless("design", rig, "--drive", "angle", "--damping", "2")
+    assert code == 2
+    assert "--drive and --damping would be ignored: the rig file" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "worst"),
+    [
+        (["--speeds", "0"], "at 0 m/s an eigenvalue of +101 1/s"),
+        (["--speeds", "0,2"], "at 0 m/s an eigenvalue of +101 1/s"),
+        (
+            ["--drive", "angle", "--method", "cascade", "--bandwidth", "80", "--damping", "1", "--speeds", "4,5"],
+            "+10.3",
+        ),
+    ],
+)
+def test_a_loop_that_falls_with_its_observer_is_told(riderless, line, worst):  # noqa: F811
+    code, out, _ = riderless("design", "Silver", *line)
+    assert code == 0
+    assert "with the observer of the loop it falls" in out
+    assert worst in out
+    rows = json.loads(riderless("design", "Silver", *line, "--json")[1])["rows"]
+    assert max(row["whole_loop_growth"] for row in rows) > 5.0
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
