@@ -152,6 +152,13 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def require_reals(what: str, **values: Any) -> None:
+    """Refuse what is no number, true and false too; ``what`` is whose values they are. Raises InputError."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise InputError(f"{name} of {what} must be a number, found {value!r}")
+
+
 def shortened(value: Any) -> str:
     """Write a value as Python would, cut where it is long; for error messages."""
     text = repr(value)

@@ -293,9 +293,12 @@ class LTIController:
         """
         from hil.controllers.statespace import discrete_matrices
 
-        if len(systems) != len(speeds) or not systems:
+        if not isinstance(systems, (list, tuple)):
+            raise InputError(f"a controller wants a list of StateSpace, one for each speed, found {systems!r}")
+        v = numbers_of(speeds, "the speeds of a controller")
+        if v.shape != (len(systems),) or not systems:
             raise InputError(
-                f"a controller wants a StateSpace for each of its speeds, found {len(systems)} for {len(speeds)} speeds"
+                f"a controller wants a StateSpace for each of a list of speeds, found {len(systems)} for {speeds}"
             )
         A, B, C, D = zip(*(discrete_matrices(each, loop.dt, discretisation) for each in systems), strict=True)
         options = {"discretisation": discretisation} if discretisation else {}
@@ -303,7 +306,7 @@ class LTIController:
             method=method,
             bicycle=bicycle,
             loop=loop,
-            v=np.array(speeds, float),
+            v=v,
             A=_stacked("A", A),
             B=_stacked("B", B),
             C=_stacked("C", C),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from models.bicycle_file import require_reals
 from models.errors import InputError
 
 SLOWEST_RATE = 1.0  # Hz; a bicycle falls in less than a second
@@ -34,6 +35,7 @@ class LoopTiming:
     drive_lag: float = 0.005
 
     def __post_init__(self) -> None:
+        require_reals("the loop", rate=self.rate, delay=self.delay, drive_lag=self.drive_lag)
         if not SLOWEST_RATE <= self.rate <= FASTEST_RATE:
             raise InputError(
                 f"the loop's rate must be above 0 Hz ({SLOWEST_RATE:g} Hz at least) and at most {FASTEST_RATE:g} Hz, "

@@ -56,10 +56,12 @@ class Weights:
         angles = known - {"T_delta"}
         values = {}
         for name, value in given.items():
-            plain = name.removesuffix("_deg")
+            plain = str(name).removesuffix("_deg")
             if plain not in (angles if name != plain else known):
                 wanted = ", ".join([*(f"{item.name}[_deg]" for item in fields(cls) if item.name in angles), "T_delta"])
                 raise InputError(f"an LQR weight is one of {wanted}, found {name!r}")
+            if plain in values:
+                raise InputError(f"the LQR weight {plain} is given twice, as {plain} and {plain}_deg: leave one out")
             try:
                 values[plain] = radians(float(value)) if name != plain else float(value)
             except (TypeError, ValueError):

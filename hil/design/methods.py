@@ -6,7 +6,7 @@ Adding one is a new file and a line in ``METHODS``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -142,7 +142,7 @@ def design(
         notes.append(note)
     return GainSchedule(
         method=method,
-        options=plain_options(asdict(law)),
+        options=plain_options(law),
         bicycle=bicycle,
         loop=timing,
         v=v,
@@ -179,7 +179,11 @@ def checked_speeds(speeds: Sequence[float]) -> Array:
 
 
 def plain_options(value: Any) -> Any:
-    """Convert a method's options to values that a TOML file can hold; None is left out."""
+    """Convert a method, whose fields are its options, to values that a TOML file can hold; None is left out."""
+    if isinstance(value, Bicycle):
+        return value.as_dict()
+    if is_dataclass(value):
+        return plain_options({item.name: getattr(value, item.name) for item in fields(value)})
     if isinstance(value, Mapping):
         return {key: plain_options(item) for key, item in value.items() if item is not None}
     if callable(value):

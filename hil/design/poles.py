@@ -25,6 +25,8 @@ Poles = NDArray[np.complex128]
 Number = float | Callable[[float], float]
 Numbers = Sequence[complex | str] | Callable[[float], Sequence[complex | str]]
 
+USUAL_ZETA = 0.5  # of the weave
+
 LEAST_DECAY = 1.0
 """[1/s] A real mode slower than this (the capsize mode, often) is asked to decay this fast instead."""
 
@@ -87,8 +89,8 @@ class PolePlacement:
 
     Parameters
     ----------
-    zeta : float or callable of v [m/s]
-        Damping ratio of the weave.
+    zeta : float, callable of v [m/s] or None
+        Damping ratio of the weave; None for `USUAL_ZETA`.
     omega : float, callable or None
         Natural frequency of the weave [rad/s]; None leaves it at the open loop's own.
     real : two floats, callable or None
@@ -98,13 +100,15 @@ class PolePlacement:
         All four poles [1/s], instead of the above.
     """
 
-    zeta: Number = 0.5
+    zeta: Number | None = None
     omega: Number | None = None
     real: Numbers | None = None
     raw: Numbers | None = None
 
     def __post_init__(self) -> None:
-        if self.raw is not None and not (self.omega is None and self.real is None):
+        if self.raw is None:
+            object.__setattr__(self, "zeta", USUAL_ZETA if self.zeta is None else self.zeta)
+        elif not (self.zeta is None and self.omega is None and self.real is None):
             raise InputError("poles are asked for either as 'raw' or as 'zeta', 'omega' and 'real', found both")
 
     def request(self, bicycle: Bicycle, v: float) -> Poles:
@@ -118,6 +122,7 @@ class PolePlacement:
         if self.raw is not None:
             poles = _numbers(self.raw, v, 4, "raw")
         else:
+            assert self.zeta is not None  # since __post_init__
             zeta = _at(self.zeta, v, "zeta")
             omega = natural(bicycle, v)[0] if self.omega is None else _at(self.omega, v, "omega")
             others = natural(bicycle, v)[1] if self.real is None else _numbers(self.real, v, 2, "real")

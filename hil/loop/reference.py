@@ -87,17 +87,20 @@ class Reference:
             return cls()
         if "=" not in text:
             return cls(_read_steps(Path(text)))
-        changes = []
+        changes: list[tuple[float, str, float]] = []
         for part in text.split(","):
             name, _, rest = part.partition("=")
             value, _, begin = rest.partition("@")
             full = _full(name.strip())
             try:
-                changes.append((float(begin or 0.0), full, float(value)))
+                change = float(begin or 0.0), full, float(value)
             except ValueError:
                 raise InputError(
                     f"a reference is NAME=VALUE or NAME=VALUE@SECONDS, such as psi_dot=0.2@3, found '{part.strip()}'"
                 ) from None
+            if any(change[:2] == other[:2] for other in changes):
+                raise InputError(f"{name.strip()} has two values from {change[0]:g} s on: leave one of them out")
+            changes.append(change)
         return cls(_joined(changes))
 
 

@@ -25,6 +25,7 @@ from hil.runners.emulation import Emulation, emulated_belt, emulated_node, emula
 from hil.runners.log_sink import Keeper, LogSink
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import RowWatcher
+from models.bicycle_file import require_reals
 from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import LEFT_BELT, Kick, Knock, Scenario, SteerDrive, Surroundings
@@ -102,6 +103,8 @@ def simulate(
         When bicycle, gains and rig do not fit together or could never be armed, when a push comes after the end, an
         argument is of another kind, or the rig has devices that exist in real time only.
     """
+    require_reals("a run", speed=speed, duration=duration, noise=noise)
+    _require_kinds(surroundings=(surroundings, Surroundings), x0=(x0, Sequence | np.ndarray))
     _require_kinds(bicycle=(bicycle, Bicycle), drive=(drive, SteerDrive), kicks=(kicks, Sequence))
     _require_kinds(excitation=(excitation, Excitation), reference=(reference, Reference), route=(route, Route))
     _require_kinds(**{f"kicks[{i}]": (kick, Kick | Knock) for i, kick in enumerate(kicks)})

@@ -31,6 +31,7 @@ from typing import Any, Literal
 import numpy as np
 
 from models.array_types import Array
+from models.bicycle_file import require_reals
 from models.coordinates import ANGLE_STATES, DELTA, DELTA_DOT, PHI, PHI_DOT, RATE_STATES
 from models.errors import InputError
 from models.linear.perturbed import Variant
@@ -68,6 +69,9 @@ class InnerLoop:
     def __post_init__(self) -> None:
         if self.kind not in ("rate", "angle"):
             raise InputError(f"the steer's inner loop follows a rate or an angle, found the kind {self.kind!r}")
+        require_reals("a steer drive", bandwidth=self.bandwidth)
+        if self.damping is not None:
+            require_reals("a steer drive", damping=self.damping)
         if not SLOWEST_BANDWIDTH <= self.bandwidth <= FASTEST_BANDWIDTH:
             raise InputError(
                 f"the bandwidth of a steer drive must be from {SLOWEST_BANDWIDTH:g} to {FASTEST_BANDWIDTH:g} rad/s, "

@@ -146,7 +146,10 @@ class Scenario:
                 raise InputError(f"{name} must be zero or more, found {getattr(self, name)} {unit}; correct it")
         if not isinstance(self.seed, Integral) or self.seed < 0:
             raise InputError(f"seed must be a whole number from 0, found {self.seed!r}; choose another")
-        x0 = np.asarray(self.x0, dtype=float)
+        try:
+            x0 = np.array(self.x0, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"x0 wants four numbers, found {self.x0!r}; give phi, delta, phi_dot, delta_dot") from None
         if x0.shape != (4,) or not np.all(np.abs(x0) <= [PHI_MAX, DELTA_MAX, INITIAL_RATE_MAX, INITIAL_RATE_MAX]):
             raise InputError(
                 "x0 wants phi, delta (rad, within 45 and 60 deg) and phi_dot, delta_dot (within 100 rad/s), "

@@ -5,7 +5,7 @@ options.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,11 @@ from hil.design.steered.sampled_steer import SteerModel, sampled_steer
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
+
+NO_INNER_LOOP = {
+    "yaw_rate": "yaw_rate, another PI on it",
+    "lane": "lane, which holds the heading that a yaw rate turns",
+}  # of a PI on the yaw rate, and what stands against each
 
 
 def design_compensator(
@@ -84,7 +89,7 @@ def design_compensator(
         inputs=first.inputs,
         states=names,
         waits=tuple(name for name in names if name == YAW_INTEGRAL),
-        options=plain_options(asdict(made)),
+        options=plain_options(made),
         drive=drive,
     )
 
@@ -113,8 +118,10 @@ def _law(made: Any, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Li
 
 def _inner(outer: YawRate, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[LinearLaw, tuple[str, ...]]:
     """Law inside a PI: gains over the estimates, or another compensator."""
-    if outer.inner == "yaw_rate":
-        raise InputError("a PI on the yaw rate wants an inner loop that balances, found another PI on it: take lqr")
+    if outer.inner in NO_INNER_LOOP:
+        raise InputError(
+            f"a PI on the yaw rate wants an inner loop that balances, found {NO_INNER_LOOP[outer.inner]}: take lqr"
+        )
     drive = model.loop if isinstance(model, SteerModel) else None
     if outer.inner in COMPENSATORS:
         return _law(method_of(_compensators(drive), outer.inner, **outer.options), bicycle, v, model)

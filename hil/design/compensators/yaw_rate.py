@@ -23,6 +23,7 @@ from models.linear.perturbed import Variant
 from models.parameters import Bicycle
 
 YAW_INTEGRAL = "yaw_integral"
+USUAL_BANDWIDTH = 0.3  # rad/s
 SLOWEST_ZERO, FASTEST_ZERO = 1.0, 3.0  # 1/s, where the zero of the PI may lie: slower poles are often those of a filter
 
 
@@ -36,24 +37,42 @@ class YawRate:
         Name of that method, such as "lqr" or "lqg".
     options : mapping
         Its options.
-    bandwidth : float
-        Of the yaw rate [rad/s], from which kp and ki follow: ki = bandwidth / g, with g the yaw rate that the inner
-        loop makes of a constant torque, and kp puts the PI's zero on the inner loop's slowest pole.
+    bandwidth : float or None
+        Of the yaw rate [rad/s], from which kp and ki follow where they are not given; None for `USUAL_BANDWIDTH`.
+        ki = bandwidth / g, with g the yaw rate that the inner loop makes of a constant torque, and kp puts the PI's
+        zero on the inner loop's slowest pole.
     kp, ki : float
         Given instead [N m s/rad, N m/rad]; of a drive that obeys a steer rate [-, 1/s] or angle [s, -].
     """
 
     inner: str = "lqr"
     options: Mapping[str, Any] = field(default_factory=dict)
-    bandwidth: float = 0.3
+    bandwidth: float | None = None
     kp: float | None = None
     ki: float | None = None
 
     def __post_init__(self) -> None:
-        if not (is_number(self.bandwidth) and 0.001 <= self.bandwidth <= 10.0):
-            raise InputError(f"the bandwidth of the yaw rate must be 0.001 to 10 rad/s, found {self.bandwidth!r}")
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"options of the inner loop are names with values, found {self.options!r}")
         if (self.kp is None) != (self.ki is None):
             raise InputError("a PI on the yaw rate wants both kp and ki, or neither: give the other too")
+        if self.kp is not None:
+            self._require_gains()
+            return
+        bandwidth = USUAL_BANDWIDTH if self.bandwidth is None else self.bandwidth
+        if not (is_number(bandwidth) and 0.001 <= bandwidth <= 10.0):
+            raise InputError(f"the bandwidth of the yaw rate must be 0.001 to 10 rad/s, found {bandwidth!r}")
+        object.__setattr__(self, "bandwidth", bandwidth)
+
+    def _require_gains(self) -> None:
+        """Refuse gains that are no numbers, or that stand beside a bandwidth to find them by."""
+        for name in ("kp", "ki"):
+            if not is_number(value := getattr(self, name)):
+                raise InputError(f"the gain {name} of a PI on the yaw rate must be a number, found {value!r}")
+        if self.bandwidth is not None:
+            raise InputError(
+                "a PI on the yaw rate wants its gains kp and ki, or a bandwidth to find them by, found both"
+            )
 
     def around(
         self, inner: LinearLaw, names: tuple[str, ...], bicycle: Bicycle, v: float, model: SampledModel
@@ -89,6 +108,7 @@ class YawRate:
         if abs(turn) < 1e-9:
             raise InputError(f"at {v:g} m/s no torque turns {bicycle.name} under this inner loop: leave this speed out")
         slowest = -continuous(np.linalg.eigvals(W), model.dt)[0].real
+        assert self.bandwidth is not None  # since __post_init__
         ki = self.bandwidth / turn
         return ki / float(np.clip(slowest, SLOWEST_ZERO, FASTEST_ZERO)), ki
 

@@ -8,7 +8,8 @@ the right it is
 The steer angle is not fed back: under a rate drive the lean brings it back by itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 
 CASCADE_GAINS = np.geomspace(0.05, 400.0, 40)  # of the first look for kp [1/s or -] and kd [- or s]
+_WEIGHTS = ("phi", "delta", "phi_dot", "command")
 _DOUBLINGS = 14  # of the samples over which the cost is summed: 16384
 TYPICAL_START = np.radians([3.0, 20.0])  # lean [rad] and lean rate [rad/s] that the cost starts from
 
@@ -37,15 +39,16 @@ class LeanCascade:
     kd : float or None
         Command per lean rate, without unit to a rate and s to an angle.
     phi, delta, phi_dot, command : float or None
-        Weights of the cost, as of `SteerWeights`; None for those of the LQR of the same kind.
+        Weights of the cost, as of `SteerWeights`, where no gains are given; None for those of the LQR of the same kind.
     """
 
     kp: float | None = None
     kd: float | None = None
-    phi: float = SteerWeights.phi
-    delta: float = SteerWeights.delta
-    phi_dot: float = SteerWeights.phi_dot
-    command: float = SteerWeights.command
+    phi: float | None = None
+    delta: float | None = None
+    phi_dot: float | None = None
+    command: float | None = None
+    usual: ClassVar[SteerWeights] = SteerWeights()
 
     def __post_init__(self) -> None:
         if (self.kp is None) != (self.kd is None):
@@ -57,10 +60,19 @@ class LeanCascade:
                     f"the gain {name} of the cascade must be a number from 0 to 1e6, found {value!r}: lean and steer "
                     "are positive to the same side, so that it steers into the fall with a positive gain"
                 )
-        self._weights()
+        given = {name: value for name in _WEIGHTS if (value := getattr(self, name)) is not None}
+        if self.kp is not None and given:
+            raise InputError(
+                f"the cascade wants its gains kp and kd, or weights to find them by, found both ({', '.join(given)}): "
+                "leave one out"
+            )
+        if self.kp is None:
+            weights = replace(self.usual, **given)
+            for name in _WEIGHTS:
+                object.__setattr__(self, name, getattr(weights, name))
 
     def _weights(self) -> SteerWeights:
-        return SteerWeights(self.phi, self.delta, self.phi_dot, command=self.command)
+        return replace(self.usual, **{name: getattr(self, name) for name in _WEIGHTS})
 
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
         """Six gains at speed ``v`` [m/s] and a note.
@@ -99,7 +111,7 @@ class LeanCascade:
 class LeanToAngle(LeanCascade):
     """Cascade from lean to a steer angle."""
 
-    command: float = float(np.radians(5.0))
+    usual: ClassVar[SteerWeights] = SteerWeights(command=float(np.radians(5.0)))
 
 
 def cascade_gains(kp: float, kd: float) -> Array:

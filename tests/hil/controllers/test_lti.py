@@ -243,6 +243,20 @@ def test_a_statespace_that_does_not_fit_is_refused(one, sentence):
         taken(one)
 
 
+@pytest.mark.parametrize(
+    ("systems", "speeds", "sentence"),
+    [
+        (system([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.005), [5.0], "wants a list of StateSpace, one for each speed"),
+        ([system([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.005)], 5.0, "a list of speeds, found 1 for 5.0"),
+        ([system([[0.5]], [[1.0]], [[1.0]], [[0.0]], 0.005)], ["5"], "speeds of a controller wants numbers, found '5'"),
+        ([], [], "found 0 for "),
+    ],
+)
+def test_what_is_no_list_of_statespaces_is_refused(systems, speeds, sentence):
+    with pytest.raises(InputError, match=sentence):
+        LTIController.from_statespace(systems, speeds, ("phi",), SILVER, LoopTiming())
+
+
 def test_python_controls_own_statespace_is_taken():
     control = pytest.importorskip("control", reason="python-control is not installed")
     made = taken(control.ss([[0.5]], [[1.0]], [[2.0]], [[3.0]], 0.005))

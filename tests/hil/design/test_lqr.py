@@ -97,6 +97,8 @@ def test_weights_in_si_and_degrees_and_through_design():
         ({"phi": -1.0}, "above 0"),
         ({"phi": float("nan")}, "above 0"),
         ({"phi_deg": "wide"}, "found 'wide'"),
+        ({"phi_deg": 2.0, "phi": 0.03}, "phi is given twice, as phi and phi_deg"),
+        ({1: 2.0}, "found 1"),
     ],
 )
 def test_refuses_weights(given, says):

@@ -109,6 +109,12 @@ def test_its_file_is_read_back(tmp_path):
     assert again.notes == made.notes
 
 
+def test_the_other_bicycle_may_be_given_itself():
+    by_name, by_itself = (design(SILVER, "match", [5.0], like=like) for like in ("Benchmark", BENCHMARK))
+    assert by_itself.K.tolist() == by_name.K.tolist()
+    assert GainSchedule.from_toml(by_itself.to_toml()).options["like"] == BENCHMARK.as_dict()
+
+
 @pytest.mark.parametrize(
     ("options", "speeds", "sentence"),
     [

@@ -153,6 +153,7 @@ def test_place_beside_does_not_need_the_kept_mode():
         ({"real": 3.0}, "wants 2 poles"),
         ({"zeta": "much"}, "'zeta' wants a number"),
         ({"raw": (-1, -2, -3, -4), "omega": 3.0}, "found both"),
+        ({"raw": (-1, -2, -3, -4), "zeta": 0.2}, "found both"),
     ],
 )
 def test_refuses(options, says):

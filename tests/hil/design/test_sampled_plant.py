@@ -104,6 +104,9 @@ def test_within_a_sample_the_old_command_acts_and_then_the_new(lag):
         ({"delay": np.nan}, "from 0 to 1 sample"),
         ({"drive_lag": -0.001}, "0 s or more"),
         ({"drive_lag": np.nan}, "0 s or more"),
+        ({"rate": "200"}, "rate of the loop must be a number, found '200'"),
+        ({"rate": None}, "rate of the loop must be a number, found None"),
+        ({"delay": True}, "delay of the loop must be a number, found True"),
     ],
 )
 def test_refuses(wrong, says):

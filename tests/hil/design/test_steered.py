@@ -153,7 +153,7 @@ def test_torque_is_written_as_ever():
         (('kind = "rate"', 'kind = "speed"'), "follows a rate or an angle, found the kind 'speed'"),
         (("bandwidth = 50.0", "bandwidth = 0.0"), "bandwidth of a steer drive must be from 1"),
         (("bandwidth = 50.0", "width = 50.0"), "is not a gain schedule"),
-        (("[drive]", "[driver]"), "lacks 'drive'"),
+        (("[drive]", "[driver]"), "found 'driver': did you mean drive"),
     ],
 )
 def test_a_file_of_no_drive_is_refused(change, sentence):
@@ -179,7 +179,8 @@ def test_gains_of_another_kind_are_refused_where_torque_is_obeyed():
         ("poles", {}, "must be one of lqr, cascade, lane, or with states .* found 'poles'"),
         ("cascade", {"kp": 3.0}, "wants both gains, kp and kd, or neither"),
         ("cascade", {"kp": -3.0, "kd": 1.0}, "kp of the cascade must be a number from 0 to 1e6, found -3.0"),
-        ("cascade", {"kp": 3.0, "kd": 1.0, "phi": 0.0}, "the weight phi must be a number above 0"),
+        ("cascade", {"phi": 0.0}, "the weight phi must be a number above 0"),
+        ("cascade", {"kp": 3.0, "kd": 1.0, "phi": 0.1, "command": 0.1}, r"found both \(phi, command\)"),
         ("cascade", {"kp": 0.1, "kd": 0.1}, "cascade does not balance Silver at 3 m/s"),
         ("lqr", {"command": "much"}, "the weight command must be a number above 0"),
         ("lqr", {"T_delta": 1.0}, "has the options phi, delta, phi_dot, delta_dot, command, found 'T_delta'"),

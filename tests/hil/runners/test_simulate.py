@@ -119,6 +119,12 @@ def test_a_run_of_an_older_version_is_not_saved_as_one_of_this(run):
         ({"kicks": [1.0]}, r"wants kicks\[0\] as Kick or Knock, found 1.0"),
         ({"excitation": "sweep"}, "wants excitation as Excitation, found 'sweep'"),
         ({"reference": "psi_dot=.1"}, "wants reference as Reference"),
+        ({"speed": "5"}, "speed of a run must be a number, found '5'"),
+        ({"speed": [4.0, 5.0]}, r"speed of a run must be a number, found \[4.0, 5.0\]"),
+        ({"duration": "3"}, "duration of a run must be a number, found '3'"),
+        ({"x0": "abcd"}, "x0 wants four numbers, found \\('a', 'b', 'c', 'd'\\)"),
+        ({"x0": None}, "wants x0 as Sequence or ndarray, found None"),
+        ({"surroundings": None}, "wants surroundings as Surroundings, found None"),
         ({"gains": None}, "wants gains as a controller, found None: make one with design"),
     ],
 )
