@@ -3,6 +3,7 @@
 Each symptom rests on one relation that holds whatever pushes the bicycle:
 
 * a gyro's or accelerometer's last digit never rests: the same counts for long are a dead sensor;
+* a reading off its scale is an impact: several in a row, or too many of half a second, are a broken sensor;
 * a steer angle or a rate cannot change by more than torque and inertia let it within one sample;
 * rolling without slip ties yaw rate to steer, ``psi_dot = (v delta + c delta_dot) cos(lam) / w``: the two
   steer angles, by encoder and by yaw gyro, agree;
@@ -53,7 +54,8 @@ MONITOR = np.dtype(
     [
         ("counts", "i8", (_CHANNELS,)),  # last of three gyros and three accelerometers
         ("resting", "f8", (_CHANNELS,)),  # s, without a change
-        ("invalid", "f8"),  # s, of samples that are no good
+        ("invalid", "f8"),  # s, of samples in a row that are no good
+        ("unusable", "f8"),  # share of such samples, smoothed
         ("seq", "i8"),  # of the last sample
         ("t_us", "i8"),
         ("delta", "f8"),  # rad, steer angle of the last sample and of the one before
@@ -158,7 +160,8 @@ def _look_at_counts(limits, m, raw, sample, dt):
         m.resting[channel] = m.resting[channel] + dt if counts == m.counts[channel] else 0.0
         on |= _STUCK if m.resting[channel] > limits.stuck else 0
     m.invalid = 0.0 if sample.valid else m.invalid + dt
-    return on | (_RANGE if m.invalid > limits.invalid else 0)
+    m.unusable += min(dt / RATE_TIME, 1.0) * ((0.0 if sample.valid else 1.0) - m.unusable)
+    return on | (_RANGE if m.invalid > limits.invalid or m.unusable > 1.0 - limits.seldom else 0)
 
 
 @njit(cache=True, nogil=True)

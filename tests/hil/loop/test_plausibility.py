@@ -130,6 +130,23 @@ def test_a_few_samples_off_the_scale_are_an_impact_and_more_a_fault(watched):
     assert watched.until(Symptom.SENSOR_RANGE) in (4, 5)
 
 
+@pytest.mark.parametrize(("spoilt", "of"), [(1, 2), (2, 3), (3, 4), (1, 4)])
+def test_too_many_samples_off_the_scale_are_a_fault_even_one_by_one(watched, spoilt, of):
+    """So many lost samples are RATE_LOW; the gains are for all of them."""
+    for i in range(400):
+        watched.sample["valid"] = int(i % of >= spoilt)
+        if watched.tick() == Symptom.SENSOR_RANGE:
+            break
+    share = spoilt / of
+    assert i * DT == pytest.approx(-RATE_TIME * math.log(1.0 - 0.2 / share), abs=0.1)
+
+
+def test_one_sample_of_six_off_the_scale_is_borne(watched):
+    for i in range(400):
+        watched.sample["valid"] = int(i % 6 > 0)
+        assert watched.tick() == NOTHING
+
+
 @pytest.mark.parametrize(
     ("step", "noticed"), [(0.03, NOTHING), (0.05, Symptom.SENSOR_JUMP), (-0.05, Symptom.SENSOR_JUMP)]
 )

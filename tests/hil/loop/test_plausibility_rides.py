@@ -132,6 +132,24 @@ def test_a_fault_is_found_in_time(fault, symptom, within, name):
     assert wait <= within
 
 
+def unusable(spoilt, of, channel="phi_dot", until=6.0):
+    """So many readings of so many are missing, from START on."""
+    times = np.arange(round((until - START) / DT / of)) * of * DT + START
+    return tuple(Fault(Kind.READS, math.nan, t - 0.5 * DT, t + (spoilt - 0.5) * DT, channel=channel) for t in times)
+
+
+@pytest.mark.parametrize("name", ["Silver", "Benchmark"])
+@pytest.mark.parametrize(("spoilt", "of", "within"), [(1, 2, 0.3), (2, 3, 0.2), (3, 4, 0.2), (1, 4, 0.9), (1, 6, None)])
+def test_readings_that_fail_now_and_then_end_a_run_as_lost_ones_do(spoilt, of, within, name):
+    rows = ride(unusable(spoilt, of), name, duration=2.5)
+    if within is None:
+        assert noticed_in(rows) == NOTHING
+        return
+    wait, noticed = noticed_after(rows, START)
+    assert noticed == Symptom.SENSOR_RANGE
+    assert wait <= within
+
+
 KICKED = 1.85  # s: shortly before the first kick
 SHAKEN: dict[str, tuple[Fault, Symptom]] = {
     "drive ignores": (Fault(Kind.DRIVE_GAIN, 0.0, KICKED), Symptom.DRIVE_DISOBEYS),
