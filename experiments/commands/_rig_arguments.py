@@ -115,6 +115,11 @@ def _designed(controller: str, rig: Rig, told: Sequence[float]) -> "Controller |
     from hil.design.methods import METHODS, design
     from hil.design.steered.methods import STEER_METHODS
 
+    if controller == "match":
+        raise InputError(
+            f"match wants the bicycle that {rig.bicycle.name} is to move like: design gains with `riderless design "
+            "BICYCLE --method match --set like=NAME -o gains.toml`, and give that file"
+        )
     steered = STEER_METHODS[rig.drive.kind] if rig.drive else {}
     if controller in METHODS or controller in steered:
         return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing, drive=rig.drive)

@@ -26,13 +26,15 @@ def design(
     method: Annotated[
         str,
         typer.Option(
-            help="lqr, poles, lean, off, lane, lqg or yaw_rate; with a rate or angle drive lqr, cascade, lane, lqg "
-            "or yaw_rate."
+            help="lqr, poles, lean, match, off, lane, lqg or yaw_rate; with a rate or angle drive lqr, cascade, lane, "
+            "lqg or yaw_rate."
         ),
     ] = "lqr",
     purpose: Annotated[
         Literal["balancing", "measuring"],
-        typer.Option("--for", help="measuring: gentle gains (lqr, poles, lqg, cascade), under which the weave lasts."),
+        typer.Option(
+            "--for", help="measuring: gentle gains (lqr, poles, lane, lqg, cascade), under which the weave lasts."
+        ),
     ] = "balancing",
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "2:8:0.5",
     rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,

@@ -136,7 +136,9 @@ class PolePlacement:
             if self.real is not None and np.any(others.imag != 0.0):
                 raise InputError(f"'real' wants two real poles, found {_text(others)} 1/s: give complex ones as 'raw'")
             poles = np.array([weave, weave.conjugate(), *others])
-        if not np.all(np.isfinite(poles)) or np.any(poles.real >= 0.0):
+        if np.any(np.isinf(poles)):
+            raise InputError(f"poles must be finite, found {_text(poles)} 1/s at {v:g} m/s")
+        if not np.all(poles.real < 0.0):
             raise InputError(f"poles must have a negative real part, found {_text(poles)} 1/s at {v:g} m/s")
         if np.any(np.sort_complex(poles) != np.sort_complex(poles.conj())):
             raise InputError(f"complex poles must come in conjugate pairs, found {_text(poles)} 1/s at {v:g} m/s")

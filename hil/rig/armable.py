@@ -76,7 +76,8 @@ def _require_speed(rig: Rig, schedule: Controller, speed: float) -> None:
     if not first - reach <= speed <= last + reach:
         raise InputError(
             f"the gains are of {_range(schedule)}, found a speed of {speed:g} m/s: choose a speed within, or design "
-            f"gains for it with `riderless design --speeds {min(first, speed):g}:{max(last, speed):g}:0.5`"
+            f"gains for it with `riderless design {rig.bicycle.name} --speeds "
+            f"{min(first, speed):g}:{max(last, speed):g}:0.5`"
         )
 
 

@@ -159,7 +159,7 @@ def simulate_nonlinear(
     duration, dt : float
         Length of the ride, a whole number of steps, and of one step, s.
     torque : (3,) or (steps, 3) array, N m
-        Held constant, or over each step.
+        On lean, rear wheel and steer; held constant, or over each step.
     friction : float
         Coefficient of the ground, zero or more, for the status; infinite where nothing slips.
 

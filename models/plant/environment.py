@@ -127,8 +127,8 @@ class Surroundings:
             value = getattr(self, name)
             if value is not None and not 0.0 < value < most:
                 raise InputError(
-                    f"{name} must touch between 0 and {np.degrees(most):.0f} deg, where the bicycle counts as fallen, "
-                    f"found {np.degrees(value):.3g} deg; give the angle in rad"
+                    f"{name} must touch between 0 and {np.degrees(most):.0f} deg ({most:.3g} rad), where the bicycle "
+                    f"counts as fallen, found {np.degrees(value):.3g} deg ({value:.3g} rad); Python wants rad"
                 )
 
 

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming, SampledModel, delayed
 from models.array_types import Array
 from models.coordinates import STATES as BICYCLE_STATES
+from models.errors import InputError
 from models.linear.path import LATERAL_STATES, PSI, Y_P, extended_matrix
 from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop, driven_steer, prescribed_steer
+from models.linear.prescribed_steer import SLOWEST_BANDWIDTH, InnerLoop, driven_steer, prescribed_steer
 from models.parameters import Bicycle
 
 HIDDEN_STATE = "delta_ddot"  # or the integral of a PI: no gain acts on it
@@ -68,6 +69,11 @@ class SteerModel(SampledModel):
         """Same drive with a first-order lag as long as its own, of which all states are measured."""
         if HIDDEN_STATE not in self.states:
             return self
+        if self.loop.lag > 1.0 / SLOWEST_BANDWIDTH:
+            raise InputError(
+                f"a drive that follows {self.loop.lag:g} s late ({self.loop.bandwidth:g} rad/s, damping "
+                f"{self.loop.damping:g}) balances no bicycle: give it more bandwidth or less damping"
+            )
         quick = replace(self.loop, damping=None, bandwidth=1.0 / self.loop.lag)
         return sampled_steer(self.bicycle, self.v, self.timing, quick, in_lane=self.in_lane)
 

@@ -154,6 +154,7 @@ def test_place_beside_does_not_need_the_kept_mode():
         ({"zeta": "much"}, "'zeta' wants a number"),
         ({"raw": (-1, -2, -3, -4), "omega": 3.0}, "found both"),
         ({"raw": (-1, -2, -3, -4), "zeta": 0.2}, "found both"),
+        ({"raw": (-np.inf, -2, -3, -4)}, "poles must be finite, found -inf"),
     ],
 )
 def test_refuses(options, says):

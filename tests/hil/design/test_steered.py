@@ -182,6 +182,7 @@ def test_gains_of_another_kind_are_refused_where_torque_is_obeyed():
         ("cascade", {"phi": 0.0}, "the weight phi must be a number above 0"),
         ("cascade", {"kp": 3.0, "kd": 1.0, "phi": 0.1, "command": 0.1}, r"found both \(phi, command\)"),
         ("cascade", {"kp": 0.1, "kd": 0.1}, "cascade does not balance Silver at 3 m/s"),
+        ("cascade", {"kp": 1.0, "kd": 1.0, "kind": 1}, "found 'kind'"),
         ("lqr", {"command": "much"}, "the weight command must be a number above 0"),
         ("lqr", {"T_delta": 1.0}, "has the options phi, delta, phi_dot, delta_dot, command, found 'T_delta'"),
     ],
@@ -189,6 +190,12 @@ def test_gains_of_another_kind_are_refused_where_torque_is_obeyed():
 def test_what_no_method_can_is_refused(method, options, sentence):
     with pytest.raises(InputError, match=sentence):
         design(load_bicycle("Silver"), method, [3.0], drive=LAG, **options)
+
+
+def test_a_drive_that_is_too_late_is_told_by_its_own_numbers():
+    late = InnerLoop(kind="rate", bandwidth=1.0, damping=5.0)
+    with pytest.raises(InputError, match=r"follows 10 s late \(1 rad/s, damping 5\) balances no bicycle"):
+        design(load_bicycle("Silver"), "lqr", [4.0], drive=late)
 
 
 def test_numbers_of_numpy_are_gains_and_true_is_none():

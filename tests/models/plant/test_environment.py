@@ -319,7 +319,7 @@ def test_the_bicycle_that_pulls_to_one_side(benchmark_bicycle):
         ({"wind": np.inf}, "wind must be a finite number"),
         ({"frame_offset": np.nan}, "frame_offset"),
         ({"belt_width": 0.0}, "leave it out for an endless belt"),
-        ({"training_wheels": 30.0}, "give the angle in rad"),
+        ({"training_wheels": 30.0}, r"found 1.72e\+03 deg \(30 rad\); Python wants rad"),
         ({"training_wheels": 0.0}, "between 0 and 45 deg"),
         ({"steer_stops": 1.2}, "between 0 and 60 deg"),
     ],
