@@ -77,7 +77,7 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
         return DryRun(condition, {}, f"{condition.name} is refused: {outside}")
     rig = _in_simulated_time(condition.rig)
     outcome, peaks, response = _rehearse(condition, rig)
-    if outcome.reason == "abort":  # nothing but Ctrl-C does that to a rehearsal
+    if outcome.stopped:  # nothing but Ctrl-C does that to a rehearsal
         raise KeyboardInterrupt
     limits = {name: getattr(rig.limits, name).value for name in peaks}
     shares = {name: peaks[name] / limits[name] for name in peaks}

@@ -193,7 +193,7 @@ class PlaySession:
 
     def _rest(self, outcome: Outcome) -> None:
         """Wait until it starts again: by itself after a fall, when asked to after a STOP."""
-        stopped = outcome.reason == "abort"
+        stopped = bool(outcome.stopped)
         began = time.monotonic()
         words = "stopped: S or 'start again' starts it" if stopped else "picked up: starts again at once"
         with self.telling(words, outcome.cause):

@@ -18,6 +18,7 @@ from hil.loop.states import SENTENCES, Cause, Demand, State
 
 NOBODY_THERE = "stopped because nobody was at the live page any more, and the rig asks for a present operator"
 _AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone
+_STOPS = (Cause.NONE, Cause.OPERATOR_STOP, Cause.OPERATOR_OFF)  # first causes where nothing but a stop ended the run
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,12 @@ class Outcome:
     cause: str  # one sentence
     remarks: tuple[str, ...] = ()  # what else a person should know
     folder: Path | None = None  # of the log, where somebody has moved it during the run
+    late_stop: str = ""  # how somebody stopped it when something else had ended it already
+
+    @property
+    def stopped(self) -> str:
+        """Way in which somebody stopped the run, be it too late to be its cause; empty if nobody did."""
+        return self.cause if self.reason == "abort" else self.late_stop
 
 
 class Operator:
@@ -50,6 +57,7 @@ class Operator:
         self.running_since: float | None = None
         self.over_since: float | None = None
         self.interrupted = ""
+        self._stopped = ""  # by an interruption while the run was not over
         self._attendance: Callable[[float], bool] | None = None
         self._held = False  # until somebody is there
         self.presses = 0  # of STOP on a page that looks on, heeded so far
@@ -87,9 +95,11 @@ class Operator:
         self.demand = min(self.demand, Demand.STOP)
 
     def interrupt(self, what: str) -> None:
-        """End the run: ramp down; the second time, off at once."""
+        """End the run: ramp down; the second time, off at once. What has ended already keeps its cause."""
         self.demand = Demand.OFF if self.interrupted else min(self.demand, Demand.STOP)
         self.interrupted = what
+        if self.over_since is None:
+            self._stopped = what
 
     def watch(self, row: np.void) -> None:
         """Take note of the newest TICK row and decide the next demand."""
@@ -97,7 +107,7 @@ class Operator:
         self.seen = t
         if self.waiting and not self.interrupted:
             return
-        if self._attendance is not None and not self.interrupted:
+        if self._attendance is not None and not self.interrupted and self.over_since is None:
             there = self._attendance(t)
             if self._held and not there:
                 return
@@ -125,12 +135,12 @@ class Operator:
         return self.over_since is not None and t - self.over_since >= _AFTERMATH
 
     def outcome(self) -> Outcome:
-        """Stop reason for the log."""
-        if self.interrupted:
-            return Outcome("abort", self.interrupted)
+        """Stop reason for the log: what came first. The supervisor keeps its first cause, whoever presses after it."""
+        if self._stopped and self._cause in _STOPS:
+            return Outcome("abort", self._stopped)
         if self._cause in (Cause.NONE, Cause.OPERATOR_STOP) and self.running_since is not None:
-            return Outcome("success", "the planned duration was reached")
-        return Outcome("fault", SENTENCES[self._cause])
+            return Outcome("success", "the planned duration was reached", late_stop=self.interrupted)
+        return Outcome("fault", SENTENCES[self._cause], late_stop=self.interrupted)
 
     @contextmanager
     def heeding_signals(self) -> Iterator[None]:

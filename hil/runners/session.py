@@ -156,7 +156,7 @@ def _closed(writer: RunWriter, outcome: Outcome, recorder: realtime.Recorder) ->
     try:
         writer.close(outcome.reason, outcome.cause, recorder.dropped)
     except LogLostError as lost:
-        return outcome if recorder.failure is not None else _without_log(lost)
+        return outcome if recorder.failure is not None else _without_log(lost, outcome.stopped)
     except OSError:
         if recorder.failure is None:  # else the outcome says so already
             raise
@@ -166,10 +166,10 @@ def _closed(writer: RunWriter, outcome: Outcome, recorder: realtime.Recorder) ->
     return replace(outcome, remarks=(*outcome.remarks, told), folder=writer.folder)
 
 
-def _without_log(failure: Exception) -> Outcome:
-    """Outcome of a run whose log failed."""
+def _without_log(failure: Exception, stopped: str = "") -> Outcome:
+    """Outcome of a run whose log failed, whether somebody ``stopped`` it or not."""
     advice = "" if isinstance(failure, LogLostError) else "; make room and run again"
-    return Outcome("fault", f"the log could not be written: {failure}{advice}")
+    return Outcome("fault", f"the log could not be written: {failure}{advice}", late_stop=stopped)
 
 
 @contextmanager
@@ -283,11 +283,12 @@ def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[st
     """Outcome of the run, with what only the runner knows."""
     outcome = operator.outcome()
     if recorder.failure is not None:
-        return _without_log(recorder.failure)
+        return _without_log(recorder.failure, outcome.stopped)
     error = int(recorder.flow[realtime.PORT_ERROR])
     if error and outcome.reason == "fault":
         path = paths[int(recorder.flow[realtime.FAILED_PORT])]
-        return Outcome("fault", f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again")
+        told = f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again"
+        return replace(outcome, cause=told)
     return outcome
 
 

@@ -285,7 +285,7 @@ class _Ride:
         lockstep.run_in_lockstep(self._loop, self._plant, node, operator, keep, look, longest, place=place, belt=belt)
         outcome = operator.outcome()
         if keep.fall == LEFT_BELT and outcome.reason == "success":
-            return Outcome("fault", f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")
+            return replace(outcome, reason="fault", cause=f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")
         if keep.fall and outcome.reason == "success":
-            return Outcome("fault", f"the bicycle fell: {keep.fall}")
+            return replace(outcome, reason="fault", cause=f"the bicycle fell: {keep.fall}")
         return outcome

@@ -1,11 +1,14 @@
 """The whole corridor in memory: bytes, tick, supervisor, plant."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
 from hil.design.closed_loop import SampledLoop
 from hil.logs.log import RUN_FILE, read_run
-from hil.loop.states import Cause, State, Verdict
+from hil.loop.states import SENTENCES, Cause, State, Verdict
 from hil.runners.simulated_run import run_lockstep
 from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
 from tests.hil.machine import gains, gains_in, lockstep_rows, rig_of, scenario
@@ -89,6 +92,23 @@ def test_what_goes_wrong_ends_at_zero_torque_with_its_cause(spoil, cause):
     assert outcome.reason == "fault"
     assert Cause(int(rows["cause"][-1])) is cause
     assert (rows["T_cmd"][-20:] == 0.0).all()
+
+
+def test_a_signal_that_comes_when_it_has_fallen_leaves_the_fault_in_the_log(tmp_path):
+    rig, fell = rig_of(), []
+    hard = Scenario(speed=((0.0, 5.0),), kicks=(Kick(1.0, 60.0),), seed=1)
+
+    def press(row):
+        if State(int(row["state"])) is State.FAULT and not fell:
+            fell.append(float(row["t_host"]))
+            os.kill(os.getpid(), signal.SIGINT)
+
+    outcome = run_lockstep(tmp_path / "run", rig, gains(rig), hard, 4.0, watch=press)
+    run = read_run(tmp_path / "run")
+    assert fell
+    assert (outcome.reason, outcome.cause) == ("fault", SENTENCES[Cause(int(run.ticks["cause"][-1]))])
+    assert outcome.stopped == "stopped by SIGINT"
+    assert (run.stop.reason, run.stop.cause) == (outcome.reason, outcome.cause)
 
 
 @pytest.mark.parametrize(("name", "v"), [("Silver", 5.0), ("Benchmark", 5.0)])

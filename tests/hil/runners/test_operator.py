@@ -96,6 +96,36 @@ def test_without_control_there_is_no_success(cause):
     assert operator.outcome() == Outcome("fault", SENTENCES[cause])
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_who_presses_when_it_has_fallen_takes_nothing_from_its_cause(seen):
+    """A person who sees it fall presses at that moment: before the operator has seen a row of the fall, or after."""
+    fault = (State.FAULT, 2.0, Cause.LEAN_LIMIT)
+    operator = shown(Operator(9.0), (State.RUNNING, 1.0), *([fault] if seen else []))
+    operator.interrupt("stopped by SIGINT")
+    shown(operator, fault, (State.FAULT, 2.1, Cause.LEAN_LIMIT))
+    outcome = operator.outcome()
+    assert (outcome.reason, outcome.cause) == ("fault", SENTENCES[Cause.LEAN_LIMIT])
+    assert outcome.stopped == "stopped by SIGINT"
+    assert operator.demand is Demand.OFF
+
+
+def test_who_stops_it_first_is_the_cause_whatever_it_does_in_its_ramp():
+    operator = shown(Operator(9.0), (State.RUNNING, 1.0))
+    operator.interrupt("stopped by a key")
+    shown(operator, (State.RAMPDOWN, 1.1, Cause.OPERATOR_STOP), (State.FAULT, 1.2, Cause.OPERATOR_STOP))
+    assert operator.outcome() == Outcome("abort", "stopped by a key")
+    assert operator.outcome().stopped == "stopped by a key"
+
+
+def test_a_run_that_has_reached_its_end_is_a_success_whoever_presses_after_it():
+    ramp, end = (State.RAMPDOWN, 2.1, Cause.OPERATOR_STOP), (State.DISARMED, 2.3, Cause.OPERATOR_STOP)
+    operator = shown(Operator(1.0), (State.RUNNING, 1.0), (State.RUNNING, 2.0), ramp, end)
+    operator.interrupt("stopped by SIGTERM")
+    assert operator.outcome().reason == "success"
+    assert operator.outcome().stopped == "stopped by SIGTERM"
+    assert shown(Operator(1.0), (State.RUNNING, 1.0), ramp, end).outcome().stopped == ""
+
+
 # a person who must want it
 
 
@@ -183,6 +213,13 @@ def test_somebody_who_leaves_stops_it_once(state):
     assert list(operator.marks) == [(2.0, "operator", NOBODY_THERE)]
     assert asked == [1.0, 2.0]
     assert operator.outcome() == Outcome("abort", NOBODY_THERE)
+
+
+def test_nobody_need_stay_when_it_is_over():
+    operator, asked = attended(True, True, False)
+    shown(operator, (State.DISARMED, 1.0), (State.FAULT, 2.0, Cause.LEAN_LIMIT), (State.FAULT, 2.1, Cause.LEAN_LIMIT))
+    assert asked == [1.0, 2.0]
+    assert operator.outcome() == Outcome("fault", SENTENCES[Cause.LEAN_LIMIT])
 
 
 def test_who_waits_for_a_person_is_armed_by_that_person_only():
