@@ -165,6 +165,7 @@ def _our_slice(m: TrialMeasurement, part: float, fds: Sequence[int], loop: LoopS
         fifo=trial.fifo,
         cpu=trial.cpu,
     )
+    realtime.require_loop(recorder)
     if onlooker.interrupted:
         raise KeyboardInterrupt(onlooker.interrupted)
     error = int(recorder.flow[realtime.PORT_ERROR])

@@ -185,6 +185,11 @@ def go_through(
     -------
     Procedure
         With the findings of its steps.
+
+    Raises
+    ------
+    DeviceError
+        The loop itself failed.
     """
     warm_up(rig, schedule)
     with open_devices(rig, paths) as (fds, devices, agreed_rig, calibration):
@@ -192,7 +197,9 @@ def go_through(
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = loop.limits["gains_reach"] = math.inf
         procedure = Procedure(steps(agreed_rig, devices), tell, ready)
-        realtime.run_loop(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
+        clock, rate = agreed_rig.clock, agreed_rig.rate
+        recorder = realtime.run_loop(fds, loop, rate, procedure, procedure.keep, watch, clock, fifo)
+    realtime.require_loop(recorder)
     return procedure
 
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from firmware_interface.devices.link import ROLE_IMU, hear
+from firmware_interface.errors import DeviceError
 from firmware_interface.kernels import njit
 from hil.live.feed import LiveFeed, no_presses
 from hil.live.layout import STOP_PRESSES
@@ -114,6 +115,15 @@ def _send(ports, wire, counters):
 
 
 @njit(cache=True, nogil=True)
+def _take_leave(ports, period, loop, wire, scratch):
+    """Send zero torque and drive off, as often as docs/safety.md says, ``period`` ns apart."""
+    for _ in range(FAREWELL_FRAMES):
+        farewell(loop, wire)
+        _send(ports, wire, loop.counters)
+        libc.sleep_until(libc.now(scratch) + period, scratch)
+
+
+@njit(cache=True, nogil=True)
 def _keep_for_rehearsal(wire, spare):
     """Copy what came in. Runs inside the tick."""
     for port in range(wire.n_rx.size):
@@ -180,10 +190,7 @@ def _loop(ports, lead, device_clock, period, loop, wire, scouts, ghost, spare, r
                 skipped = (woken - due) // period + 1
                 loop.counters.ticks_skipped += skipped
                 due += skipped * period
-    for _ in range(FAREWELL_FRAMES):
-        farewell(loop, wire)
-        _send(ports, wire, loop.counters)
-        libc.sleep_until(libc.now(scratch) + period, scratch)
+    _take_leave(ports, period, loop, wire, scratch)
 
 
 def _ghost(loop: LoopState) -> LoopState:
@@ -207,7 +214,8 @@ def run_loop(
     """Run the tick in real time until the operator has finished.
 
     Whatever ends it (an exception here or in ``watch``, a signal, the operator), the loop's last acts are
-    zero-torque, drive-off commands. An exception in ``record`` ramps the torque down and is kept in
+    zero-torque, drive-off commands. An exception in the loop itself ends the run with the same commands, sent from
+    here, and is kept in `Recorder.loop_failure`. One in ``record`` ramps the torque down and is kept in
     `Recorder.failure`.
 
     Parameters
@@ -240,23 +248,26 @@ def run_loop(
     scouts, ghost, spare = loop.links.copy(), _ghost(loop), new_wire(len(fds))
 
     def body() -> None:
-        with privileges(fifo, cpu):
-            _loop(
-                ports,
-                lead,
-                clock == "device",
-                period,
-                loop,
-                wire,
-                scouts,
-                ghost,
-                spare,
-                recorder.ring,
-                recorder.tape,
-                recorder.flow,
-                presses,
-                scratch,
-            )
+        try:
+            with privileges(fifo, cpu):
+                _loop(
+                    ports,
+                    lead,
+                    clock == "device",
+                    period,
+                    loop,
+                    wire,
+                    scouts,
+                    ghost,
+                    spare,
+                    recorder.ring,
+                    recorder.tape,
+                    recorder.flow,
+                    presses,
+                    scratch,
+                )
+        except Exception as failure:  # whatever it is, the torque must go and the caller be told
+            recorder.loop_failure = failure
 
     thread = threading.Thread(target=body, name="tick", daemon=True)
     loop.orders["demand"] = operator.demand
@@ -282,8 +293,22 @@ def run_loop(
         loop.orders["demand"] = Demand.OFF
         recorder.flow[QUIT] = 1
         thread.join(timeout=2.0)
+        if recorder.loop_failure is not None:  # its thread is dead: nobody else writes to the ports
+            _take_leave(ports, period, loop, wire, scratch)
         recorder.finish()
     return recorder
+
+
+def loop_failure_sentence(failure: Exception) -> str:
+    """Say that the loop itself failed, as no run should end."""
+    what = f"{type(failure).__name__}: {failure}"
+    return f"the real-time loop failed ({what}) and the drive was switched off: run again, and report it with the log"
+
+
+def require_loop(recorder: Recorder) -> None:
+    """Refuse what a loop recorded that failed itself; raises DeviceError."""
+    if recorder.loop_failure is not None:
+        raise DeviceError(loop_failure_sentence(recorder.loop_failure)) from recorder.loop_failure
 
 
 def heed_presses(operator: Operator, pressed: int, t: float) -> None:
@@ -316,7 +341,9 @@ def warm_up_loop(loop: LoopState) -> None:
         wire, scratch = new_wire(len(pipes)), np.zeros(1, libc.TIMESPEC)
         ring, tape, ghost, spare = np.zeros(8, TICK), np.zeros(8, np.uint8), _ghost(loop), new_wire(len(pipes))
         scouts, presses = loop.links.copy(), no_presses()
-        _loop(libc.poll_set(readers), 0, True, 1, loop, wire, scouts, ghost, spare, ring, tape, flow, presses, scratch)
+        ports = libc.poll_set(readers)
+        _loop(ports, 0, True, 1, loop, wire, scouts, ghost, spare, ring, tape, flow, presses, scratch)
+        _take_leave(ports, 1, loop, wire, scratch)  # as whoever stands in for a loop that failed
     finally:
         for pipe in pipes:
             for fd in pipe:

@@ -41,6 +41,7 @@ class Recorder:
         self.tape = np.zeros(TAPE_BYTES, np.uint8)
         self.flow = np.zeros(flows, np.int64) if feed is None else feed.flow
         self.failure: Exception | None = None
+        self.loop_failure: Exception | None = None  # of the loop whose rows these are
         self._record = record
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="recorder", daemon=True)

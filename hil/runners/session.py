@@ -282,6 +282,9 @@ def find_latency_test(rig: Rig, fifo: int) -> Any:
 def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:
     """Outcome of the run, with what only the runner knows."""
     outcome = operator.outcome()
+    if recorder.loop_failure is not None:
+        told = realtime.loop_failure_sentence(recorder.loop_failure)
+        return replace(outcome, reason="fault", cause=told, late_stop=outcome.stopped)
     if recorder.failure is not None:
         return _without_log(recorder.failure, outcome.stopped)
     error = int(recorder.flow[realtime.PORT_ERROR])

@@ -80,6 +80,7 @@ class Around:
 
         class Given:
             ring, tape, flow = np.zeros(3, TICK), np.zeros(5, np.uint8), np.zeros(flows, np.int64)
+            loop_failure = None
             keeps_up = property(lambda self: around.takes.pop(0) if around.takes else True)
 
             def start(self):

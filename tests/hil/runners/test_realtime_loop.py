@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from firmware_interface.devices.link import RX_SIZE
-from hil.loop.states import Demand
+from firmware_interface.errors import DeviceError
+from hil.loop.states import Demand, State
+from hil.loop.tick import FAREWELL_FRAMES
 from hil.loop.wire_tape import new_wire, read_tape
-from hil.runners import libc
+from hil.runners import libc, realtime, session
+from hil.runners.operator import Operator
 from hil.runners.realtime import (
     BEAT_AT,
     FAILED_PORT,
@@ -19,9 +22,11 @@ from hil.runners.realtime import (
     _send,
     _take,
     await_sample,
+    require_loop,
     run_loop,
     warm_up_loop,
 )
+from hil.runners.ring_buffer import RING_HEAD
 from tests.hil.loop.scripted import Scripted
 
 NO_SAMPLE, SAMPLE = bytes(6), bytes([1, 0, 0, 0, 0, 0])  # as `scripted.receive` hears them
@@ -308,6 +313,62 @@ def test_what_watches_may_fail_and_the_torque_is_taken_away_all_the_same():
     for pair in pairs:
         for end in pair:
             end.close()
+
+
+class Dying:
+    """A loop that ticks so often under control, then fails; the compiled one has no place known to do so."""
+
+    def __init__(self, scripted, ticks, failure):
+        self.scripted, self.ticks, self.failure = scripted, ticks, failure
+
+    def __call__(self, ports, lead, device_clock, period, loop, wire, scouts, ghost, spare, ring, tape, flow, *rest):
+        for k in range(self.ticks):
+            ring[k] = self.scripted.tick()
+            ring[k]["n_wire"] = 0
+            _send(ports, self.scripted.wire, loop.counters)
+            flow[RING_HEAD] = k + 1
+        raise self.failure
+
+
+@pytest.fixture
+def wired():
+    """Loop under control, what its drive hears, and the descriptors of its ports."""
+    s, pairs = Scripted().running(), [socket.socketpair() for _ in range(2)]
+    for ours, _ in pairs:
+        ours.setblocking(False)
+    yield s, pairs[1][1], [ours.fileno() for ours, _ in pairs]
+    for pair in pairs:
+        for end in pair:
+            end.close()
+
+
+def test_a_loop_that_fails_is_a_fault_and_the_torque_is_taken_away_all_the_same(wired, monkeypatch):
+    s, drive, fds = wired
+    monkeypatch.setattr(realtime, "_loop", Dying(s, 3, ZeroDivisionError("division by zero")))
+    operator, kept = Operator(9.0), []
+    recorder = run_loop(fds, s.loop, 200.0, operator, lambda rows, tape: kept.append(rows.copy()))
+    assert len(drive.recv(1 << 20, socket.MSG_DONTWAIT)) == 7 * (3 + FAREWELL_FRAMES)
+    assert s.told()["flags"] == s.told()["torque_mNm"] == 0
+    assert np.concatenate(kept)["state"].tolist() == [State.RUNNING] * 3, "what it recorded is kept"
+    outcome = session._outcome(operator, recorder, ["/dev/x", "/dev/y"])
+    assert outcome.reason == "fault"
+    assert outcome.cause.startswith("the real-time loop failed (ZeroDivisionError: division by zero)")
+    with pytest.raises(DeviceError, match=r"failed \(ZeroDivisionError: division by zero\)"):
+        require_loop(recorder)
+
+
+def test_a_loop_that_cannot_begin_is_a_fault_that_says_why(wired):
+    s, drive, fds = wired
+    recorder = run_loop(fds, s.loop, 200.0, Operator(9.0), lambda *rows: None, fifo=120)
+    assert len(drive.recv(1 << 20, socket.MSG_DONTWAIT)) == 7 * FAREWELL_FRAMES
+    outcome = session._outcome(Operator(9.0), recorder, ["/dev/x", "/dev/y"])
+    assert outcome.reason == "fault"
+    assert "the real-time priority must be 1 to 99, or 0 for none, found 120" in outcome.cause
+
+
+def test_a_loop_that_ends_as_it_should_has_not_failed(ran):
+    assert ran[1].loop_failure is None
+    require_loop(ran[1])
 
 
 def test_warming_up_ticks_nothing_and_leaves_nothing_open():
