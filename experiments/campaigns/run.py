@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,12 @@ class Attempt:
     condition: Condition
     folder: Path
     outcome: Outcome
+    asked: bool = False  # a person is asked before the next run
+
+    @property
+    def ends_campaign(self) -> bool:
+        """Did a person stop the campaign with this run? Who is asked before the next one stops no more than the run."""
+        return self.outcome.stopped_by_signal or (not self.asked and bool(self.outcome.stopped))
 
     def __repr__(self) -> str:
         return f"<Attempt '{self.condition.name}': {self.outcome.reason}, in {self.folder}>"
@@ -49,8 +55,9 @@ def run_conditions_in_lockstep(
     for condition in conditions:
         folder = new_folder(out, condition.name)
         outcome = record_condition(folder, condition, partial(watch, condition))
-        yield Attempt(condition, outcome.folder or folder, outcome)
-        if outcome.reason == "abort":
+        attempt = Attempt(condition, outcome.folder or folder, outcome)
+        yield attempt
+        if attempt.ends_campaign:
             return
 
 
@@ -115,7 +122,7 @@ def run_in_real_time(
                     with twin:
                         attempt = _attempt(condition, twin.paths, out, watch, fifo, feed)
                     yield attempt
-                    if attempt.outcome.reason == "abort":
+                    if attempt.ends_campaign:
                         return
                     if attempt.outcome.reason == "success":
                         break
@@ -136,10 +143,13 @@ def run_on_bicycle(
     keys: Callable[[], AbstractContextManager[Callable[[], str]]],
     heed: Callable[[str, Operator], None],
     fifo: int = 0,
-    about: dict | None = None,
+    unattended: bool = False,
     feed: LiveFeed | None = None,
 ) -> Iterator[Attempt]:
     """Run the conditions on a real bicycle, each when a person says so, and again if they want it.
+
+    A person who stops a run is asked what to do next. A signal ends the campaign, as does any stop where ``ask``
+    answers by itself.
 
     Parameters
     ----------
@@ -157,11 +167,12 @@ def run_on_bicycle(
         operator of a run.
     fifo : int
         Real-time priority 1 to 90 of the loop; 0 for none.
-    about : dict
-        What else the headers of the logs are to hold.
+    unattended : bool
+        Nobody is there to be asked; the headers of the logs say so.
     feed : LiveFeed or None
         Memory by which others look on, and press STOP.
     """
+    about = {"unattended": True} if unattended else None
     for condition in conditions:
         last: Outcome | None = None
         while last is None or last.reason != "success":
@@ -182,9 +193,10 @@ def run_on_bicycle(
                     about,
                     feed,
                 )
+            attempt = replace(attempt, asked=not unattended)
             last = attempt.outcome
             yield attempt
-            if last.cause.startswith("stopped by SIG"):
+            if attempt.ends_campaign:
                 return
 
 

@@ -297,7 +297,7 @@ def run_campaign(
                     screen.made(attempt)
                     runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     write_campaign_record(folder, campaign, runs, **about)
-                    interrupted = attempt.outcome.cause.startswith("stopped by SIG")
+                    interrupted = attempt.ends_campaign
             if not interrupted:
                 findings = finish_campaign(folder, campaign, runs, screen.analyze)
     return CampaignResult(campaign, folder, tuple(runs), rehearsals, findings)
@@ -347,7 +347,7 @@ def _learn(
                     screen.made(attempt)
                     runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     note()
-                    interrupted = attempt.outcome.cause.startswith("stopped by SIG")
+                    interrupted = attempt.ends_campaign
             if not interrupted:
                 note()
                 findings = finish_campaign(folder, made(), runs, screen.analyze, course_section(course))
@@ -388,7 +388,6 @@ def _attempts(
         return runners.run_conditions_in_lockstep(left, folder, screen.watch)
     if not ports:
         return runners.run_in_real_time(left, folder, screen.watch, fifo, screen.feed)
-    about = {"unattended": True} if screen.unattended else None
     return runners.run_on_bicycle(
-        left, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, about, screen.feed
+        left, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, screen.unattended, screen.feed
     )

@@ -18,6 +18,7 @@ from hil.loop.states import SENTENCES, Cause, Demand, State
 
 NOBODY_THERE = "stopped because nobody was at the live page any more, and the rig asks for a present operator"
 _AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone
+_SIGNALLED = "stopped by SIG"  # begins the sentence of an interruption by a signal, as no other does
 _STOPS = (Cause.NONE, Cause.OPERATOR_STOP, Cause.OPERATOR_OFF)  # first causes where nothing but a stop ended the run
 
 
@@ -35,6 +36,11 @@ class Outcome:
     def stopped(self) -> str:
         """Way in which somebody stopped the run, be it too late to be its cause; empty if nobody did."""
         return self.cause if self.reason == "abort" else self.late_stop
+
+    @property
+    def stopped_by_signal(self) -> bool:
+        """Did Ctrl-C or another signal stop the run? That means the whole program."""
+        return self.stopped.startswith(_SIGNALLED)
 
 
 class Operator:
@@ -148,7 +154,7 @@ class Operator:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        with heeding(lambda name: self.interrupt(f"stopped by {name}")):
+        with heeding(lambda name: self.interrupt(_SIGNALLED + name.removeprefix("SIG"))):
             yield
 
 

@@ -86,14 +86,14 @@ class LearningRuns:
                 yield last
             if last is not None and last.outcome.reason == "success":
                 self._record(condition, last.folder, display)
-            elif last is not None and last.outcome.reason in STOPPED_BY_SOMEBODY:
-                return
             elif "stop" in answers:
                 self.course.ending = Ending("stopped", "a person stopped it")
-            elif last is not None:
+            elif last is not None and last.outcome.reason not in STOPPED_BY_SOMEBODY:
                 self._failed(condition.label, last.outcome, runs)
-            else:
+            elif last is None or not last.ends_campaign:
                 self.course.drop(condition.label, "a person left it out")
+            if last is not None and last.ends_campaign:
+                return
 
     def _next(self, display: CampaignDisplay) -> Condition | None:
         """Choose the next run that its rehearsal allows; None where the course has ended."""

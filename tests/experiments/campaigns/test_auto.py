@@ -13,14 +13,17 @@ import pytest
 
 from experiments.campaigns.display import CampaignDisplay
 from experiments.campaigns.file import plan_campaign
-from experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
+from experiments.campaigns.folder import CAMPAIGN_FILE, FinishedRun, read_runs
 from experiments.campaigns.learning.course import Course
 from experiments.campaigns.learning.runs import LearningRuns
+from experiments.campaigns.run import Attempt
 from experiments.campaigns.session import run_campaign
 from experiments.recordings.read import read_recording
 from experiments.reports.identify import identify_parameters
 from hil.logs.log import RUN_FILE
 from hil.rig.rig import Rig
+from hil.runners.operator import Outcome
+from hil.runners.realtime import STOPPED_ON_PAGE
 from models import catalogue
 from models.errors import InputError
 
@@ -198,6 +201,40 @@ def test_a_killed_one_goes_on_as_if_nothing_had_been(learnt, tmp_path):
         one.choice.condition.name for one in learnt.course.steps
     ]
     assert again.course.values == pytest.approx(learnt.course.values, rel=1e-9)
+
+
+def stopped_runs(tmp_path, cause, asked, answers):
+    """Course of a campaign whose runs all end with a person's stop, and how many were made."""
+    learning, runs = LearningRuns.of(plan_campaign(settings())), []
+
+    class Person(CampaignDisplay):
+        def ask(self, condition, last):
+            return answers.pop(0)
+
+    def run(condition, ask):
+        last = None
+        while not asked or ask(condition, last) == "go":
+            last = Outcome("abort", cause)
+            yield Attempt(condition, tmp_path, last, asked)
+            if not asked:
+                return
+
+    for attempt in learning.attempts(runs, run, Person()):
+        runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
+    return learning.course, len(runs)
+
+
+def test_who_stops_a_run_and_leaves_it_out_gets_another(tmp_path):
+    course, made = stopped_runs(tmp_path, "stopped by a key", True, ["go", "skip", "go", "go", "stop"])
+    assert made == 3
+    assert list(course.dropped.values()) == ["a person left it out"]
+    assert course.ending.kind == "stopped"
+
+
+def test_a_stop_ends_it_where_nobody_is_asked_and_it_may_go_on(tmp_path):
+    course, made = stopped_runs(tmp_path, STOPPED_ON_PAGE, False, [])
+    assert made == 1
+    assert course.ending is None
 
 
 def test_a_first_run_without_a_window_is_left_out_and_nothing_is_known():

@@ -20,6 +20,7 @@ from hil.loop.states import State
 from hil.loop.tick_record import TICK
 from hil.rig.rig import Rig
 from hil.runners.operator import Outcome
+from hil.runners.realtime import STOPPED_ON_PAGE
 from models import catalogue
 from models.plant.plant import Scenario
 from tests.experiments.commands.test_run_keys import terminal
@@ -83,6 +84,35 @@ def test_each_condition_waits_for_a_person(tmp_path, file, monkeypatch, answers,
         assert asked[1] == (conditions[0].name, "fault"), "a run that failed is asked for again"
     else:
         assert ran == [conditions[i].name for i in folders]
+
+
+@pytest.mark.parametrize(
+    ("cause", "unattended", "runs", "asked_for"),
+    [
+        (STOPPED_ON_PAGE, False, [0, 0, 1, 2], ["", STOPPED_ON_PAGE, "", ""]),
+        ("stopped by a key", False, [0, 0, 1, 2], ["", "stopped by a key", "", ""]),
+        ("stopped by SIGINT", False, [0], [""]),
+        (STOPPED_ON_PAGE, True, [0], [""]),
+    ],
+)
+def test_who_stops_a_run_is_asked_what_to_do_and_where_nobody_is_the_campaign_ends(
+    tmp_path, file, monkeypatch, cause, unattended, runs, asked_for
+):
+    conditions, ran, asked = read_campaign(file).conditions, [], []
+
+    def run(condition, ports, out, watch, fifo, operator, about=None, feed=None):
+        ran.append(condition)
+        return campaign.Attempt(condition, out, Outcome("success", "") if ran[1:] else Outcome("abort", cause))
+
+    def ask(condition, last):
+        asked.append(last.cause if last else "")
+        return "go"
+
+    monkeypatch.setattr(campaign, "_run", run)
+    how = {"unattended": unattended}
+    attempts = list(run_on_bicycle(conditions, tmp_path, lambda *_: None, ["nowhere"], ask, no_keys, heed, **how))
+    assert [conditions.index(one.condition) for one in attempts] == runs
+    assert asked == asked_for
 
 
 def board(conditions):

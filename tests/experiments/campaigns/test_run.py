@@ -13,6 +13,7 @@ from experiments.emulation.hand_kicks import KICKS_PER_RUN
 from experiments.recordings.run_response import response_of_run
 from hil.logs.log import RUN_FILE, read_run
 from hil.runners.operator import Outcome
+from hil.runners.realtime import STOPPED_ON_PAGE
 from models import catalogue
 from models.linear.modes import critical_speeds
 from tests.experiments.commands.test_cli import call
@@ -191,6 +192,25 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
     two = list(treadmill_conditions(1))[:2]
     assert [a.outcome.reason for a in run_in_real_time(two, tmp_path, lambda c, row: None)] == attempts
     assert Twin.stopped == len(started), "no twin is left behind"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ends", "ends_asked"),
+    [
+        (Outcome("success", "the planned duration was reached"), False, False),
+        (Outcome("fault", "it fell"), False, False),
+        (Outcome("abort", "stopped by SIGTERM"), True, True),
+        (Outcome("abort", "stopped by a key"), True, False),
+        (Outcome("abort", STOPPED_ON_PAGE), True, False),
+        (Outcome("fault", "it fell", late_stop=STOPPED_ON_PAGE), True, False),
+        (Outcome("fault", "it fell", late_stop="stopped by SIGINT"), True, True),
+        (Outcome("success", "the planned duration was reached", late_stop="stopped by SIGINT"), True, True),
+    ],
+)
+def test_a_stop_ends_the_campaign_where_nobody_is_asked_and_a_signal_everywhere(tmp_path, outcome, ends, ends_asked):
+    (condition,) = list(treadmill_conditions(1))[:1]
+    assert campaign.Attempt(condition, tmp_path, outcome).ends_campaign is ends
+    assert campaign.Attempt(condition, tmp_path, outcome, asked=True).ends_campaign is ends_asked
 
 
 def test_a_run_records_its_condition(lockstep_campaign):

@@ -18,7 +18,9 @@ from experiments.campaigns.session import open_campaign, rehearse_campaign, run_
 from experiments.terminal.campaign_display import TerminalDisplay
 from hil.logs.log import RUN_FILE
 from hil.runners.operator import Outcome
+from hil.runners.realtime import STOPPED_ON_PAGE
 from models.errors import InputError
+from tests.experiments.campaigns.test_run import Twin
 from tests.experiments.commands.test_cli import call
 from tests.paths import ROOT
 
@@ -145,6 +147,27 @@ def test_ports_want_a_wired_rig_and_real_time(tmp_path, file):
     for lockstep in (True, False):
         with pytest.raises(InputError, match="/dev/x want a campaign with a wired rig"):
             run_campaign(file, tmp_path, lockstep, ports=["/dev/x"])
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome("abort", STOPPED_ON_PAGE),
+        Outcome("abort", "stopped by SIGINT"),
+        Outcome("fault", "it fell", late_stop=STOPPED_ON_PAGE),
+    ],
+)
+def test_a_stop_on_the_live_page_stops_an_emulated_campaign_as_ctrl_c_does(tmp_path, monkeypatch, outcome):
+    def attempt(condition, ports, out, watch, fifo, feed=None):
+        return Attempt(condition, out / "none", outcome)
+
+    monkeypatch.setattr(runners, "_attempt", attempt)
+    monkeypatch.setattr(runners, "_twin", lambda condition, fifo: Twin())
+    monkeypatch.setattr(runners, "warm_up", lambda rig, schedule: None)
+    result = run_campaign({**SETTINGS, "time": "real"}, tmp_path, False)
+    assert [run.outcome for run in result.runs] == [outcome]
+    assert result.interrupted
+    assert repr(result).startswith("<CampaignResult 'two speeds': stopped, 0 of 2 runs good")
 
 
 @pytest.fixture

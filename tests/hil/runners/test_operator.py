@@ -115,6 +115,7 @@ def test_who_stops_it_first_is_the_cause_whatever_it_does_in_its_ramp():
     shown(operator, (State.RAMPDOWN, 1.1, Cause.OPERATOR_STOP), (State.FAULT, 1.2, Cause.OPERATOR_STOP))
     assert operator.outcome() == Outcome("abort", "stopped by a key")
     assert operator.outcome().stopped == "stopped by a key"
+    assert not operator.outcome().stopped_by_signal
 
 
 def test_a_run_that_has_reached_its_end_is_a_success_whoever_presses_after_it():
@@ -123,6 +124,7 @@ def test_a_run_that_has_reached_its_end_is_a_success_whoever_presses_after_it():
     operator.interrupt("stopped by SIGTERM")
     assert operator.outcome().reason == "success"
     assert operator.outcome().stopped == "stopped by SIGTERM"
+    assert operator.outcome().stopped_by_signal
     assert shown(Operator(1.0), (State.RUNNING, 1.0), ramp, end).outcome().stopped == ""
 
 
@@ -270,6 +272,7 @@ def test_signals_are_interruptions_while_it_heeds_them_and_afterwards_what_they_
         os.kill(os.getpid(), number)
         assert signal.getsignal(number) is not before
     assert operator.interrupted == f"stopped by {number.name}"
+    assert operator.outcome().stopped_by_signal
     assert operator.demand is Demand.STOP
     assert signal.getsignal(number) is before
 
