@@ -114,21 +114,19 @@ def run_in_real_time(
         try:
             warm_up(waiting[0].rig, waiting[0].schedule)  # the controller compiles while the first twin does
             for condition, following in zip(waiting, [*waiting[1:], None], strict=True):
-                twin = coming[0].result()
+                twin: VirtualProcess | None = coming[0].result()
                 coming.clear()
                 if following:
                     coming.append(starter.submit(_twin, following, fifo))
                 for _ in range(MAX_ATTEMPTS):
-                    with twin:
-                        attempt = _attempt(condition, twin.paths, out, watch, fifo, feed)
+                    with twin or _twin(condition, fifo) as bicycle:
+                        attempt = _attempt(condition, bicycle.paths, out, watch, fifo, feed)
+                    twin = None  # each attempt has a bicycle of its own
                     yield attempt
                     if attempt.ends_campaign:
                         return
                     if attempt.outcome.reason == "success":
                         break
-                    twin = _twin(condition, fifo)
-                else:
-                    twin.stop()
         finally:
             for future in coming:
                 future.result().stop()

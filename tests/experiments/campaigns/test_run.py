@@ -192,6 +192,7 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
     two = list(treadmill_conditions(1))[:2]
     assert [a.outcome.reason for a in run_in_real_time(two, tmp_path, lambda c, row: None)] == attempts
     assert Twin.stopped == len(started), "no twin is left behind"
+    assert len(started) == len(attempts), "and none is started for nothing"
 
 
 @pytest.mark.parametrize(
