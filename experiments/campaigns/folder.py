@@ -36,19 +36,37 @@ class FinishedRun:
 
 
 def read_runs(folder: Path) -> list[FinishedRun]:
-    """Read all runs of a folder from their logs, in the order in which they were begun."""
-    found = []
-    for run in sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime_ns):
-        if not (run / LOG).exists():
-            continue
-        try:
-            log = read_run(run, everything=False, stored=True)
-        except InputError as error:
-            found.append(FinishedRun("", run, Outcome("killed", str(error))))
-            continue
-        name = log.header.condition.get("name", log.header.label)
-        found.append(FinishedRun(name, run, Outcome(log.stop.reason, log.stop.cause)))
-    return found
+    """Read all runs of a folder from their logs, in the order in which they were begun.
+
+    That is the order of `campaign.json`, which has each run from its end on. What it does not have (the run that was
+    made when the program was killed) follows: by the time in its header, which runs in simulated time do not have;
+    then by the last row of the log; without a header at the end. Files beside a log, written later, change nothing.
+    """
+    place = {name: i for i, name in enumerate(_recorded_folders(folder))}
+    found: list[tuple[tuple[int, str, int], FinishedRun]] = []
+    for log in folder.glob(f"*/{LOG}"):
+        run, begun = _finished_run(log.parent)
+        found.append(((place.get(run.folder.name, len(place)), begun, log.stat().st_mtime_ns), run))
+    return [run for _, run in sorted(found, key=lambda each: each[0])]
+
+
+def _recorded_folders(folder: Path) -> list[str]:
+    """Names of the run folders that `campaign.json` has, in its order; none where it cannot be read."""
+    try:
+        return [Path(run["run"]).name for run in read_campaign_record(folder)["runs"]]
+    except (InputError, KeyError, TypeError):
+        return []
+
+
+def _finished_run(folder: Path) -> tuple[FinishedRun, str]:
+    """Run from its log, and when it was begun as a text to be sorted by: empty if not told, late if not to be known."""
+    try:
+        log = read_run(folder, everything=False, stored=True)
+    except InputError as error:
+        return FinishedRun("", folder, Outcome("killed", str(error))), "~"
+    name = log.header.condition.get("name", log.header.label)
+    begun = str(log.header.provenance.get("utc", ""))
+    return FinishedRun(name, folder, Outcome(log.stop.reason, log.stop.cause)), begun
 
 
 def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:

@@ -27,8 +27,9 @@ from experiments.campaigns.folder import (
     write_campaign_record,
 )
 from experiments.campaigns.starter import write_starter
+from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE as LOG
-from hil.logs.log import read_run
+from hil.logs.log import RunWriter, read_run
 from hil.runners.operator import Outcome
 from models.errors import InputError
 
@@ -178,6 +179,37 @@ def test_a_run_that_was_cut_off_is_made_again_in_its_place(file, begun):
     assert [c.name for c in left] == [whole.conditions[i].name for i in (1, *range(3, RUNS))]
     assert choose_folder(file.parent / "runs", "long", whole, False) == begun
     assert choose_folder(begun, "long", whole, True) == begun
+
+
+def test_what_is_written_beside_a_log_later_changes_no_order(file, begun):
+    """A file of windows or an export in the first run's folder moved that run to the end of the campaign."""
+    names = [c.name for c in read_campaign(file).conditions][:3]
+    record = begun / CAMPAIGN_FILE
+    for beside in (None, "windows.txt"):
+        if beside:
+            run = read_runs(begun)[0].folder
+            (run / beside).write_text("")
+            os.utime(run, (2e9, 2e9))
+        assert [run.name for run in read_runs(begun)] == names
+    os.utime(begun / read_runs(begun)[0].folder.name / LOG, (2e9, 2e9))  # copied, for instance
+    assert [run.name for run in read_runs(begun)] == names, "campaign.json has the order"
+    record.unlink()
+    assert [run.name for run in read_runs(begun)] == [names[2], names[1], names[0]], "by the last row of each"
+
+
+def test_without_a_record_runs_in_real_time_have_the_order_of_their_headers(tmp_path):
+    for name, utc in (("b", "2026-01-01T10:00:00.000+00:00"), ("a", "2026-01-01T10:00:01.000+00:00")):
+        RunWriter(tmp_path / name, RunHeader({"label": name, "provenance": {"utc": utc}})).close("success", "")
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / LOG).write_bytes(b"")
+    for name, t in (("cut", 1e9), ("a", 1.1e9), ("b", 1.2e9)):
+        os.utime(tmp_path / name / LOG, (t, t))
+    assert [run.folder.name for run in read_runs(tmp_path)] == ["b", "a", "cut"]
+    made = [FinishedRun("", tmp_path / name, Outcome("killed", "")) for name in ("cut", "b")]
+    (tmp_path / CAMPAIGN_FILE).write_text(
+        json.dumps({"format": campaign_folder.CAMPAIGN_FORMAT, "runs": [campaign_folder.run_as_json(r) for r in made]})
+    )
+    assert [run.folder.name for run in read_runs(tmp_path)] == ["cut", "b", "a"]
 
 
 def test_a_run_without_a_header_is_kept_and_told(begun):
