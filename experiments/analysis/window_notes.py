@@ -120,12 +120,13 @@ def apply_notes(response: Response, found: tuple[list[Window], list[Rejected]]) 
             raise InputError(f"{where}: wanted a time within a window ({spans} s), found {note.at:g} s; correct it")
         if old is not None:
             windows.remove(old)
+        elif refused is not None:
+            rejected.remove(refused)
         if note.verb == "veto":
             part = old or refused
             assert part is not None
             reason = f"vetoed {BY_PERSON}: {note.reason} ({note.where})"
             if old is None and refused is not None:
-                rejected.remove(refused)
                 reason += f"; refused anyway: {refused.reason}"
             rejected.append(Rejected(response.source, part.t_start, part.t_end, reason))
             continue

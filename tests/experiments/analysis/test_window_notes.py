@@ -79,8 +79,9 @@ def test_what_the_rules_refused_may_be_moved_into_a_window(tmp_path):
     short = next(r for r in rejected if "too short" in r.reason)
     assert len(windows) == 1
     note = Note("move", 0.5 * (short.t_start + short.t_end), (8.15, 8.95), "enough for me", "line 1 of windows.txt")
-    found, _ = apply_notes(replace(quiet, notes=(note,)), (windows, rejected))
+    found, refused = apply_notes(replace(quiet, notes=(note,)), (windows, rejected))
     assert len(found) == 2
+    assert refused == [r for r in rejected if r is not short], "it is a window now, and refused no more"
     assert found[1].rule == (f"moved by a person: enough for me (line 1 of windows.txt); was refused: {short.reason}")
 
 
