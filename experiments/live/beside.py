@@ -8,14 +8,13 @@ import json
 import select
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.live.fits import FoundFits, ask_fits, new_fitter
+from experiments.live.fits import Fitter, FoundFits
 from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
 from experiments.live.narrator import Narrator
@@ -74,17 +73,15 @@ class LiveTeller:
         self._row = self._marker = 0  # rows and markers told so far
         self._campaign = ""
         self._fits: dict[tuple[str, float], LiveFit] = {}
-        self._asked: Future[FoundFits] | None = None
+        self._fitter: Fitter
         self._asked_at = self._next_fits = -np.inf
         self._told_fits: set[float] = set()
-        self._fitter: ProcessPoolExecutor
         self._last: dict[str, Any] = {}
 
     def serve(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Tell until ``stopped()``, the server is gone, or the one process that was meant has ended."""
         with ExitStack() as stack:
-            self._fitter = new_fitter()
-            stack.callback(self._fitter.shutdown, wait=False, cancel_futures=True)  # a fit under way is not waited for
+            self._fitter = stack.enter_context(Fitter(self._note))
             looked = -np.inf
             while not stopped() and self._server.alive:
                 now = time.monotonic()
@@ -167,12 +164,15 @@ class LiveTeller:
                 play=self.play,
             )
         except InputError as error:
-            self._server.tell(as_text(LiveEvent(t=None, kind="note", text=str(error))))
+            self._note(str(error))
             return
         self._server.tell(as_text(hello))
         for fit in self._fits.values():
             self._server.tell(as_text(fit))
         self._campaign = ""
+
+    def _note(self, text: str) -> None:
+        self._server.tell(as_text(LiveEvent(t=None, kind="note", text=text)))
 
     def _end(self) -> None:
         """Say that the program is gone; what it showed last stays on the pages, and gets old."""
@@ -215,14 +215,13 @@ class LiveTeller:
 
     def _look_at_fits(self, now: float, over: bool) -> None:
         """Ask for the fits of the log as far as it is, now and then, and show those that are new."""
-        if self._asked is not None and self._asked.done():
-            found, took = self._asked.result(), now - self._asked_at
-            self._asked = None
-            self._next_fits = now + max(_FITS_EVERY, 4.0 * took)
+        found = self._fitter.found()
+        if found is not None:
+            self._next_fits = now + max(_FITS_EVERY, 4.0 * (now - self._asked_at))
             self._show_fits(found, over)
-        if self._asked is None and now >= self._next_fits and self._row:
-            self._asked, self._asked_at = ask_fits(self._fitter, self._folder), now
-            self._next_fits = np.inf
+        if self._fitter.free and now >= self._next_fits and self._row:
+            self._fitter.ask(self._folder)
+            self._asked_at, self._next_fits = now, np.inf
 
     def _show_fits(self, found: FoundFits, over: bool) -> None:
         for fit in found.fits:

@@ -5,8 +5,10 @@ They take seconds of a processor, so they are made in a process of their own, wh
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import suppress
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from math import hypot, isfinite
 from multiprocessing import get_context
 from pathlib import Path
@@ -29,16 +31,69 @@ def new_fitter() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_go_last)
 
 
-def ask_fits(fitter: ProcessPoolExecutor, path: Path, **how: Any) -> "Future[FoundFits]":
-    """Ask for the fits of a recording, finished or not."""
-    return fitter.submit(fits_of, path, **how)
-
-
 class FoundFits:
     """Fits and windows of a recording until ``t_end`` [s]; times are counted from its first row."""
 
     def __init__(self, fits: list[LiveFit], windows: list[ShownWindow], t_end: float = 0.0) -> None:
         self.fits, self.windows, self.t_end = fits, windows, t_end
+
+
+class Fitter:
+    """Fitter of one recording at a time, in a process of its own.
+
+    When that dies, or a fit fails as no fit should, there are no more fits; whoever asks for them goes on without.
+
+    Parameters
+    ----------
+    say : callable
+        Is told in a sentence that there are no more fits, and why.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._pool, self._say = new_fitter(), say
+        self._asked: Future[FoundFits] | None = None
+        self._failed = False
+
+    def __enter__(self) -> "Fitter":
+        return self
+
+    def __exit__(self, *how: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)  # a fit under way is not waited for
+
+    @property
+    def free(self) -> bool:
+        """Can fits be asked for?"""
+        return self._asked is None and not self._failed
+
+    def ask(self, path: Path, **how: Any) -> None:
+        """Ask for the fits of a recording, finished or not, as `fits_of` takes it."""
+        with self._going_on():
+            self._asked = self._pool.submit(fits_of, path, **how)
+
+    def found(self) -> FoundFits | None:
+        """Fits that were asked for, once; None as long as they are not there."""
+        if self._asked is None or not self._asked.done():
+            return None
+        asked, self._asked = self._asked, None
+        with self._going_on():
+            return asked.result()
+        return None
+
+    def forget(self) -> None:
+        """Forget what was asked for: it is of a recording that is not looked at any more."""
+        if self._asked is not None:
+            self._asked.cancel()
+        self._asked = None
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as failure:  # whatever it is, the page shows the machine and must not end
+            self._failed = True
+            died = isinstance(failure, BrokenProcessPool)
+            found = "that their process has died" if died else f"{type(failure).__name__}: {failure}"
+            self._say(f"no more fits: wanted those of the log so far, found {found}; riderless analyze fits it later")
 
 
 def fits_of(path: Path, **how: Any) -> FoundFits:

@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 
 from experiments.emulation.ground_forces import ground_forces
 from experiments.emulation.plaything import FAULTS, Playmate, PlayTruth
-from experiments.live.fits import FoundFits, ask_fits, new_fitter
+from experiments.live.fits import Fitter
 from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
 from experiments.live.narrator import Narrator
@@ -107,7 +106,7 @@ class PlaySession:
         self._stopped = stopped
         ground_forces(self.toy.rig.bicycle, PlayTruth(v=self.toy.playmate.speed))  # compiled before a ride, not in it
         greeted = ""
-        with new_fitter() as fitter:
+        with Fitter(lambda why: self.event("note", why)) as fitter:
             while not self.over:
                 self._again = False
                 name, schedule = self._controller(greeted)
@@ -120,7 +119,6 @@ class PlaySession:
                 self._ended = ride.ended_by_signal
                 if not (self.over or self._again):
                     self._rest(outcome)
-            fitter.shutdown(wait=False, cancel_futures=True)
 
     @property
     def over(self) -> bool:
@@ -227,7 +225,7 @@ class PlaySession:
 class _Ride:
     """One ride: a run in real time, of which the page hears."""
 
-    def __init__(self, session: PlaySession, schedule: Controller, fitter: ProcessPoolExecutor) -> None:
+    def __init__(self, session: PlaySession, schedule: Controller, fitter: Fitter) -> None:
         self._session, self._schedule, self._fitter = session, schedule, fitter
         self._toy, self._server = session.toy, session.server
         self._narrator = Narrator(session.header(schedule), session.zero)
@@ -238,12 +236,12 @@ class _Ride:
         self._began: float | None = None
         self._stopped = False  # by a page
         self._kicked_at = np.inf  # of the newest kick that has not been fitted
-        self._asked: Future[FoundFits] | None = None
         self._told: set[int] = set()  # windows, by their beginning in tenths of a second
 
     def go(self) -> Outcome:
         """Ride until it falls, is stopped, or the ride is long enough."""
         toy = self._toy
+        self._fitter.forget()  # what it asked for is of the ride before
         with self._session.telling("starting", "") as started:
             self._started = started
             return run_realtime(
@@ -322,12 +320,11 @@ class _Ride:
 
     def _look_for_fits(self, now: float) -> None:
         """Ask for the fits once a kick's window is whole; tell those that are new."""
-        if self._asked is None and now - self._kicked_at > _WINDOW:
+        if self._fitter.free and now - self._kicked_at > _WINDOW:
             self._kicked_at = np.inf
-            self._asked = ask_fits(self._fitter, self.folder)
-        if self._asked is None or not self._asked.done() or self._began is None:
+            self._fitter.ask(self.folder)
+        if self._began is None or (found := self._fitter.found()) is None:
             return
-        found, self._asked = self._asked.result(), None
         shift = self._began - self._session.zero
         for fit in found.fits:
             key = round(10.0 * (fit.t_start or 0.0))

@@ -3,18 +3,17 @@
 import select
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.live.fits import FoundFits, ask_fits, new_fitter
+from experiments.live.fits import Fitter, FoundFits
 from experiments.live.launch import LiveServerProcess
 from experiments.live.replay.recordings import recording_to_show
 from experiments.live.replay.row_messages import rows_message
 from experiments.live.rows import MOST_ROWS_PER_SECOND
-from experiments.live.schema import LiveHello, ReplayLine, as_text
+from experiments.live.schema import LiveEvent, LiveHello, ReplayLine, as_text
 
 FRAME = 1.0 / 30.0  # s
 STATUS_EVERY = 0.1  # s
@@ -59,19 +58,22 @@ class Player:
     def serve(self, server: LiveServerProcess, stopped: Callable[[], bool] = lambda: False) -> None:
         """Play until ``stopped()`` or the server is gone."""
         self._server = server
-        with new_fitter() as fitter:
-            asked: Future[FoundFits] | None = ask_fits(fitter, self._path, **self._how)
+        with Fitter(self._note) as fitter:
             self._begin()
+            fitter.ask(self._path, **self._how)
             before = time.monotonic()
             while not stopped() and self._server.alive:
                 self._await_requests(FRAME)
                 now = time.monotonic()
                 self._advance(now - before)
                 before = now
-                if asked is not None and asked.done():
-                    self._found, asked = asked.result(), None
+                found = fitter.found()
+                if found is not None:
+                    self._found = found
                     self._begin()
-            fitter.shutdown(wait=False, cancel_futures=True)  # a fit under way is not waited for
+
+    def _note(self, text: str) -> None:
+        self._server.tell(as_text(LiveEvent(t=None, kind="note", text=text)))
 
     def _begin(self) -> None:
         """Tell the whole once more: hello, marks and fits; then go on where it was."""

@@ -3,8 +3,6 @@
 import re
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from websockets.sync.client import connect
 from experiments.live.launch import LiveServerProcess
 from experiments.live.replay.player import Player
 from models.errors import InputError
+from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
 from tests.experiments.live.shared_memory import hear
 from tests.experiments.recordings.foreign_log import BICYCLE, KICKS, in_their_units, signals, weave, write_csv
 from tests.paths import DOCS
@@ -29,18 +28,13 @@ def recorded(tmp_path):
     return tmp_path / "log.csv", tmp_path / "mapping.toml"
 
 
-def fitter_in_turn():
-    """Fitter that takes its turn: that of the page lets all others go first, and gets nothing of a busy computer."""
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-
-
 def at(message, t):
     """The row of a message that was made at ``t`` [s]."""
     return int(np.argmin(np.abs(np.asarray(message["t"]) - t)))
 
 
 def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
-    monkeypatch.setattr("experiments.live.replay.player.new_fitter", fitter_in_turn)
+    monkeypatch.setattr("experiments.live.fits.new_fitter", fitter_in_turn)
     log, mapping = recorded
     player, over = Player(log, mapping=str(mapping)), threading.Event()
     with LiveServerProcess(port=0) as server:
@@ -79,6 +73,25 @@ def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
             assert abs(fit[part] - true) < 4.0 * fit[f"u_{part}"]
             assert fit[f"predicted_{part}"] == pytest.approx(true, abs=1e-3)
     assert [fit["t_start"] for fit in fits] == pytest.approx(KICKS, abs=1.0)  # a push and what follows it is left out
+
+
+def test_it_plays_on_when_its_fit_process_is_killed(recorded):
+    log, mapping = recorded
+    player, over = Player(log, mapping=str(mapping)), threading.Event()
+    with LiveServerProcess(port=0) as server:
+        playing = threading.Thread(target=player.serve, args=(server, over.is_set))
+        try:
+            with connect(f"ws://127.0.0.1:{server.port}/ws", max_size=None, max_queue=None) as page:
+                with killed_fitter():
+                    playing.start()
+                while "no more fits" not in hear(page, "event", 30.0)["text"]:
+                    pass
+                page.send('{"type":"seek","t":6.0}')
+                while hear(page, "status")["t"] < 6.0:
+                    pass
+        finally:
+            over.set()
+            playing.join()
 
 
 def test_a_log_without_a_bicycle_is_refused_in_a_sentence(recorded):

@@ -1,0 +1,82 @@
+"""Fits beside a machine: what ends their process or a fit ends nothing else."""
+
+import re
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+from websockets.sync.client import connect
+
+from experiments.live.beside import LiveTeller
+from experiments.live.fits import Fitter
+from experiments.live.launch import LiveServerProcess
+from hil.logs.log import read_run
+from hil.runners.simulated_run import run_lockstep
+from tests.experiments.live.fitters import killed_fitter
+from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed
+from tests.hil.machine import gains, rig_of, scenario
+
+SLOW, QUICK = 4.5, 5.5  # m/s
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Runs of a campaign, whose kicks are at the same times, by their speed."""
+    rig, folders = rig_of(), {}
+    for v in (SLOW, QUICK):
+        folders[v] = tmp_path_factory.mktemp("campaign") / f"run-{v}"
+        run_lockstep(folders[v], rig, gains(rig, "poles", zeta=0.2), scenario(v), 5.0)
+    return folders
+
+
+def begin(feed, folder):
+    """Begin a run as a campaign does; its log is whole already."""
+    feed.begin({"folder": str(folder), "rate": 200.0, "header": read_run(folder).header.to_json()})
+    make_rows(feed, 1100)
+
+
+@contextmanager
+def told():
+    """Feed of this process, a page that hears what is told of it, and the thread that tells."""
+    feed, over = new_feed(), threading.Event()
+    with LiveServerProcess(port=0) as server:
+        telling = threading.Thread(target=LiveTeller(server, look=areas).serve, args=(over.is_set,))
+        with connect(f"ws://127.0.0.1:{server.port}/ws", max_size=None, max_queue=None) as page:
+            try:
+                yield feed, page, telling
+            finally:
+                over.set()
+                telling.join()
+
+
+def test_a_killed_fit_process_ends_fits_and_nothing_else(runs):
+    with told() as (feed, page, telling):
+        begin(feed, runs[SLOW])
+        with killed_fitter():
+            telling.start()
+        while "no more fits" not in (text := hear(page, "event", 30.0)["text"]):
+            pass
+        assert "found that their process has died" in text
+        begin(feed, runs[QUICK])  # and the next run is told as before, and asks for none
+        while hear(page, "hello")["run"] != str(runs[QUICK]):
+            pass
+        assert hear(page, "status")["code"]
+        assert telling.is_alive()
+
+
+@pytest.mark.parametrize(("how", "found"), [({}, "has died"), ({"shape": "round"}, "TypeError: .*shape")])
+def test_a_fitter_that_fails_says_so_once(runs, how, found):
+    said = []
+    with Fitter(said.append) as fitter:
+        if how:
+            fitter.ask(runs[SLOW], **how)  # a fit with an error that nobody foresaw
+        else:
+            with killed_fitter():
+                fitter.ask(runs[SLOW])
+        end = time.monotonic() + 60.0
+        while fitter.found() is None and not said and time.monotonic() < end:
+            time.sleep(0.02)
+        assert (fitter.free, fitter.found()) == (False, None)
+    (sentence,) = said
+    assert re.search(f"no more fits: .*{found}", sentence)
