@@ -1,4 +1,4 @@
-"""Fits beside a machine: what ends their process or a fit ends nothing else."""
+"""Fits beside a machine: each run has its own, and what ends their process or a fit ends nothing else."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ from experiments.live.fits import Fitter
 from experiments.live.launch import LiveServerProcess
 from hil.logs.log import read_run
 from hil.runners.simulated_run import run_lockstep
-from tests.experiments.live.fitters import killed_fitter
+from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
 from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed
 from tests.hil.machine import gains, rig_of, scenario
 
@@ -48,6 +48,19 @@ def told():
             finally:
                 over.set()
                 telling.join()
+
+
+def test_fits_that_come_late_are_not_shown_as_those_of_the_next_run(runs, monkeypatch):
+    monkeypatch.setattr("experiments.live.fits.new_fitter", fitter_in_turn)
+    with told() as (feed, page, telling):
+        begin(feed, runs[SLOW])
+        telling.start()
+        hear(page, "status")
+        hear(page, "status")  # fits were asked for with the first; they take seconds
+        begin(feed, runs[QUICK])
+        while hear(page, "hello")["run"] != str(runs[QUICK]):
+            pass
+        assert hear(page, "fit", 90.0)["speed"] == pytest.approx(QUICK, abs=0.1)
 
 
 def test_a_killed_fit_process_ends_fits_and_nothing_else(runs):
