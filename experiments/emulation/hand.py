@@ -15,7 +15,8 @@ from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_plant
 from models.plant.plant import Kick, Scenario
 
-_ASKED, _IMPULSE, _DURATION, _X, _Z, _DONE, _BEGAN = range(7)  # kicks asked for, the newest, kicks answered, when
+# kicks asked for, the newest, kicks answered, when that began, whether its force still acts
+_ASKED, _IMPULSE, _DURATION, _X, _Z, _DONE, _BEGAN, _ACTS = range(8)
 
 
 class Hand:
@@ -32,7 +33,7 @@ class Hand:
         For the plant that it kicks, in the other process.
     """
 
-    room = 7  # numbers in the memory
+    room = 8  # numbers in the memory
 
     def __init__(self, draw: Callable[[int], Kick]) -> None:
         self.memory = get_context("spawn").RawArray("d", self.room)
@@ -40,8 +41,11 @@ class Hand:
         self._told = 0.0
 
     def push(self, side: int, strength: float = 1.0) -> None:
-        """Ask for a kick, ``strength`` times as hard; one that is asked for while another is under way is lost."""
-        if self.memory[_ASKED] > self.memory[_DONE]:
+        """Ask for a kick, ``strength`` times as hard; one that is asked for while another is under way is lost.
+
+        A kick is under way until its force has ended and `news` has told it: another would change what it was.
+        """
+        if self.memory[_ASKED] > self._told or self.memory[_ACTS]:
             return
         kick = self._draw(side)
         self.memory[_IMPULSE], self.memory[_DURATION] = strength * kick.impulse, kick.duration
@@ -75,6 +79,7 @@ class PushedPlant:
         self._around = self._plant.p["surroundings"]  # its wind is what pushes at a place of our choice
         self._calm = self._around.copy()
         self._gone = math.inf  # s since the kick began
+        memory[_ACTS] = 0.0
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
         """Let ``dt`` [s] pass under the drive's torque command [N m], and under the hand's force."""
@@ -82,6 +87,7 @@ class PushedPlant:
             free = self._plant.released and not self._plant.fallen
             self._gone = 0.0 if free else math.inf
             self._memory[_BEGAN] = time.monotonic() if free else math.nan
+            self._memory[_ACTS] = float(free)
             self._memory[_DONE] = self._memory[_ASKED]
         self._push(dt)
         self._plant.advance(T_cmd, enabled, dt)
@@ -126,6 +132,7 @@ class PushedPlant:
         duration = self._memory[_DURATION]
         if self._gone >= duration:
             self._around[:] = self._calm
+            self._memory[_ACTS] = 0.0
             return
         end = min(self._gone + dt, duration)
         share = 0.5 * (math.cos(math.pi * self._gone / duration) - math.cos(math.pi * end / duration))

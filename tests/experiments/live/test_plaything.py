@@ -48,6 +48,25 @@ def test_a_kick_is_as_strong_as_asked(strength: float):
     assert [text for _, text in mate.news()] == [f"kicked to the right, {4.0 * strength:.1f} N s"]
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_kick_that_is_asked_for_during_another_is_lost_and_the_other_is_whole(side: int):
+    mate, toy = played()
+    other = emulated_plant(RIG, Scenario(speed=((0.0, SPEED),), kicks=(Kick(0.0, 4.0),), held=False), QUIET)
+    mate.push(1)
+    mate.push(side)  # before the first has begun
+    ride(toy, 10)  # 50 ms of its 100 ms
+    mate.push(side)  # before it is told
+    assert [text for _, text in mate.news()] == ["kicked to the right, 4.0 N s"]
+    mate.push(side)
+    ride(toy, 50)
+    ride(other, 60)
+    assert toy.phi == pytest.approx(other.phi, rel=2e-2)
+    assert list(mate.news()) == []
+    mate.push(side)  # it is over
+    ride(toy, 1)
+    assert [text for _, text in mate.news()] == [f"kicked to the {'right' if side > 0 else 'left'}, 4.0 N s"]
+
+
 def test_the_belt_goes_to_its_speed_gently_and_at_once_while_somebody_holds_the_bicycle():
     mate, toy = played()
     ride(toy, 2)
