@@ -1,8 +1,8 @@
 """Distance sensor across the belt: string potentiometer or laser, which sends a line of ASCII for each reading.
 
 A line ends with CR, LF or both. Whatever stands in it, the ``field``-th number counts (0 is the first): digits with an
-optional sign and decimal point. So ``123.4``, ``D=0123.4 mm`` and ``7;123.4;OK`` all read; a line without that number
-(``ERR``, ``----``) is no fix. The place to the right of the belt's middle is::
+optional sign, decimal point and power of ten. So ``123.4``, ``-.512``, ``1.5e-1``, ``D=0123.4 mm`` and ``7;123.4;OK``
+all read; a line without that number (``ERR``, ``----``) is no fix. The place to the right of the belt's middle is::
 
     y = number * mm_per_unit + offset_mm
 
@@ -30,10 +30,12 @@ from firmware_interface.port import SerialPort
 
 LONGEST_READING = np.int64(40)  # bytes without its end
 _USUAL_LINE = 10  # bytes with its end, such as "-0123.4\r\n"
-_LF, _CR, _POINT, _MINUS, _ZERO, _NINE = (np.int64(ord(c)) for c in "\n\r.-09")
+_LF, _CR, _POINT, _MINUS, _PLUS, _ZERO, _NINE = (np.int64(ord(c)) for c in "\n\r.-+09")
+_POWERS = (np.int64(ord("e")), np.int64(ord("E")))
 _FIELD, _NM_PER_UNIT, _OFFSET_UM, _AGE_US, _SIGMA_MM, _LINES = range(6)  # places in the link's memory
 _MOST_MM = 1e6  # 1 km, beyond which no distance sensor reads
 _MOST_DIGITS = 15
+_MOST_POWER = np.int64(99)  # of ten: more would be no finite number, and no distance either
 _LISTEN = 1.0  # s, for a line before the loop
 
 
@@ -64,23 +66,13 @@ def _take_line(link, data, n):
     receiver, memory, fix = link.receiver, link.memory, link.fix
     wanted, i = memory[_FIELD], np.int64(0)
     while i < n:
-        if not _is_digit(data[i]):
+        if not (_is_digit(data[i]) or (data[i] == _POINT and i + 1 < n and _is_digit(data[i + 1]))):
             i += 1
             continue
-        begin, number, digits, decimals = i, 0.0, 0, -1
-        while i < n and (_is_digit(data[i]) or (data[i] == _POINT and decimals < 0)):
-            if data[i] == _POINT:
-                decimals = 0
-            else:
-                number, digits = 10.0 * number + np.float64(np.int64(data[i]) - _ZERO), digits + 1
-                decimals += decimals >= 0
-            i += 1
+        number, digits, i = _read_number(data, i, n)
         if wanted > 0:
             wanted -= 1
             continue
-        number /= 10.0 ** max(decimals, 0)
-        if begin > 0 and data[begin - 1] == _MINUS:
-            number = -number
         y = 1e-6 * number * memory[_NM_PER_UNIT] + 1e-3 * memory[_OFFSET_UM]  # mm
         if digits > _MOST_DIGITS or abs(y) > _MOST_MM:
             break
@@ -91,6 +83,36 @@ def _take_line(link, data, n):
         return 1
     receiver.frames_bad_length += 1
     return 0
+
+
+@njit(cache=True, nogil=True)
+def _read_number(data, i, n):
+    """Read the number that begins at ``data[i]``, its sign before that: its value, its digits, the place after it."""
+    sign = -1.0 if i > 0 and data[i - 1] == _MINUS else 1.0
+    number, digits, decimals = 0.0, 0, -1
+    while i < n and (_is_digit(data[i]) or (data[i] == _POINT and decimals < 0)):
+        if data[i] == _POINT:
+            decimals = 0
+        else:
+            number, digits = 10.0 * number + np.float64(np.int64(data[i]) - _ZERO), digits + 1
+            decimals += decimals >= 0
+        i += 1
+    power, i = _read_power(data, i, n)
+    return sign * number / 10.0 ** (max(decimals, 0) - power), digits, i
+
+
+@njit(cache=True, nogil=True)
+def _read_power(data, i, n):
+    """Read the power of ten, such as ``e-1``, at ``data[i]`` and the place after it; 0 where none stands there."""
+    signed = i + 1 < n and data[i + 1] in (_MINUS, _PLUS)
+    after = i + 1 + signed
+    if after >= n or data[i] not in _POWERS or not _is_digit(data[after]):
+        return 0, i
+    power = np.int64(0)
+    while after < n and _is_digit(data[after]):
+        power = min(10 * power + np.int64(data[after]) - _ZERO, _MOST_POWER)
+        after += 1
+    return (-power if data[i + 1] == _MINUS else power), after
 
 
 @njit(cache=True, nogil=True)

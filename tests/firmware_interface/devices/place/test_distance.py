@@ -30,8 +30,12 @@ def told(*chunks, **settings):
         (b"-123.6\n", -124),
         (b"D=+0099 mm\r", 99),
         (b"  7.\n", 7),
-        (b".25\n", 25),  # a number begins with a digit
         (b"0\n", 0),
+        (b"17.\n", 17),
+        (b"D=-1.236e+2 mm\n", -124),
+        (b"12e mm\n", 12),  # no power without a digit
+        (b"12e-\n", 12),
+        (b"0e999\n", 0),
     ],
 )
 def test_the_number_of_a_line_is_the_place(line, y_mm):
@@ -40,12 +44,38 @@ def test_the_number_of_a_line_is_the_place(line, y_mm):
     assert (link["fix"]["age_us"], link["fix"]["sigma_mm"]) == (5000, 2)
 
 
+@pytest.mark.parametrize(
+    ("number", "y_mm"),
+    [
+        (b".512", 512),
+        (b"-.512", -512),
+        (b"+.5", 500),
+        (b"-0.512", -512),
+        (b"-512e-3", -512),
+        (b"5.12E-1", 512),
+        (b".0512e1", 512),
+        (b"+.00512e+02", 512),
+        (b"1e-1", 100),
+    ],
+)
+def test_a_number_keeps_its_point_sign_and_power(number, y_mm):
+    for line in (b"%b\r\n", b"y=%b m\n", b"%b\n", b" .. %b\n"):
+        link, fixes = told(line % number, mm_per_unit=1000.0)
+        assert (fixes, link["fix"]["y_mm"]) == (1, y_mm)
+    link, fixes = told(b"1.5;%b;.2e1;7\n" % number, field=1.0, mm_per_unit=1000.0)
+    assert (fixes, link["fix"]["y_mm"]) == (1, y_mm)
+    assert told(b"%b;7\n" % number, field=1.0)[0]["fix"]["y_mm"] == 7
+
+
 def test_field_scale_and_offset_are_those_of_the_rig():
     link, fixes = told(b"17;1.250;OK\n", field=1.0, mm_per_unit=-1000.0, offset_mm=2000.0)
     assert (fixes, link["fix"]["y_mm"]) == (1, 750)
 
 
-@pytest.mark.parametrize("line", [b"ERR\n", b"----\r\n", b"12\n", b"9" * 16 + b"\n", b"5 99999999999999999999\n"])
+@pytest.mark.parametrize(
+    "line",
+    [b"ERR\n", b"----\r\n", b"12\n", b"9" * 16 + b"\n", b"5 99999999999999999999\n", b"5 1e99999999999999999999\n"],
+)
 def test_a_line_without_the_number_is_no_fix(line):
     link, fixes = told(line, field=1.0)
     assert fixes == 0
