@@ -11,9 +11,11 @@ an address of a network of its own for another. Low bytes first (docs/place-sens
     8  U4       number of the packet            40  U4         CRC-32 of the 40 bytes before
    12  U8  us   time of the picture, sender's
 
-A packet that is not newer than the last one, by its number, is passed over; so is one whose time goes back. Axes of the
-sender come to those of the lane by the rig: the origin, the direction of the lane in them, and whether its y points to
-the right of its x (1, z down) or to the left (-1, z up).
+A packet that is not newer than the last one, by its number, is passed over; so is one whose time goes back. A sender
+that began anew is heard at once: its time is 1 s or more behind, or ahead while its number is 100 or more behind.
+
+Axes of the sender come to those of the lane by the rig: the origin, the direction of the lane in them, and whether its
+y points to the right of its x (1, z down) or to the left (-1, z up).
 """
 
 import math
@@ -48,6 +50,7 @@ PACKET_MAGIC = b"RLPP"
 _BEGINNING = np.frombuffer(PACKET_MAGIC, np.uint8).copy()
 _X0_UM, _Y0_UM, _LANE, _SIDE, _AGE_US, _SIGMA_MM, _LEAST, _HEARD, _SEQ, _TIME, _SEEN = range(11)  # in the memory
 _HALF = 1 << 31  # of the numbers of packets: more than this ahead is behind
+_FAR_BEHIND = (1 << 32) - 100  # of the same: nearer ones may be late, and are soon passed if the sender began anew
 _OLDEST = 1_000_000  # us
 _LISTEN = 1.0  # s, for a packet before the loop
 
@@ -98,7 +101,8 @@ def _take_packet(link, data):
     seq, time = whole_number(data, 8, 4), whole_number(data, 12, 8)
     ahead = (seq - memory[_SEQ]) & 0xFFFFFFFF
     if memory[_HEARD] and (ahead == 0 or ahead >= _HALF or time <= memory[_TIME]):
-        if memory[_TIME] - time < _OLDEST:
+        by_its_number = time > memory[_TIME] and _HALF <= ahead <= _FAR_BEHIND
+        if not by_its_number and memory[_TIME] - time < _OLDEST:
             return 0
         ahead = 1  # the sender began anew
     if memory[_HEARD]:

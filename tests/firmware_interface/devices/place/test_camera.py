@@ -69,6 +69,17 @@ def test_packets_that_are_old_repeated_or_poor_are_no_fixes():
     assert told("camera", packet(1), packet(5, time=1100))[0]["receiver"]["samples_lost"] == 3
 
 
+@pytest.mark.parametrize("back", [100, 5000])
+def test_a_sender_that_begins_anew_by_a_clock_that_goes_on_is_heard_at_once(back):
+    begin = 2**32 - 7  # numbers may wrap in between
+    number = [(begin - back + i) % 2**32 for i in range(20)]
+    link, fixes = told("camera", packet(begin), *(packet(seq, time=2000 + i) for i, seq in enumerate(number)))
+    assert (fixes, link["receiver"]["samples_lost"]) == (21, 0)
+    # one that is late is not taken for it, nor is one that is repeated
+    assert told("camera", packet(5001), packet(1, time=900), packet(4990, time=1100), packet(5001, time=1100))[1] == 1
+    assert told("camera", packet(5001), *(packet(1, time=1100) for _ in range(3)))[1] == 2
+
+
 def test_versions_and_damage_are_counted():
     link, fixes = told("camera", packet(version=2), packet(2, time=2000))
     assert (fixes, link["receiver"]["frames_bad_version"]) == (1, 1)
