@@ -33,6 +33,7 @@ import math
 
 import numpy as np
 
+from firmware_interface.ascii_text import append_text, ascii_bytes
 from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, ExampleMessage, Traffic
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL
 from firmware_interface.devices.odrive_codes import (
@@ -50,9 +51,8 @@ from firmware_interface.devices.odrive_text import (
     FORM_WHOLE,
     FORM_WORDS,
     append_decimal,
-    append_text,
+    append_request,
     append_whole,
-    ascii_bytes,
     close_line,
     ends_line,
     take_answer,
@@ -86,9 +86,9 @@ _LOST, _MARKED, _READY, _OPEN = range(4)
 # Places in the link's memory. The first six hold what the open batch has brought, by its order.
 _PHASE, _WAITED, _NEXT, _MARK, _SEQ, _STATE_NOW, _ERROR_NOW, _REQUESTED, _SPOILT = range(_PLACES, _PLACES + 9)
 
-_AXIS, _PUT_AXIS, _BUS_VOLTAGE = ascii_bytes("r axis"), ascii_bytes("w axis"), ascii_bytes("r vbus_voltage ")
+_AXIS, _BUS_VOLTAGE = ascii_bytes("r axis"), ascii_bytes("r vbus_voltage ")
 _OF_CURRENT, _OF_ERROR = ascii_bytes(".motor.current_control.Iq_measured "), ascii_bytes(".error ")
-_OF_STATE, _OF_REQUEST = ascii_bytes(".current_state "), ascii_bytes(".requested_state ")
+_OF_STATE = ascii_bytes(".current_state ")
 _FEEDBACK, _TORQUE, _CLEAR, _SPACE = ascii_bytes("f "), ascii_bytes("c "), ascii_bytes("sc "), ascii_bytes(" ")
 _RATE, _ANGLE, _FEED = ascii_bytes("v "), ascii_bytes("p "), ascii_bytes("u ")
 _SET_MARK, _ASK_MARK = ascii_bytes("w test_property "), ascii_bytes("r test_property ")
@@ -142,9 +142,9 @@ def _command(link, command, out, n):
     memory[_REQUESTED] = max(0, memory[_REQUESTED] - 1)
     if on and state not in (0, AXIS_CLOSED_LOOP) and error == 0 and memory[_REQUESTED] == 0:  # 0: not heard of yet
         memory[_REQUESTED] = _REPEAT
-        n = _request(link, out, n, AXIS_CLOSED_LOOP)
+        n = append_request(out, n, link.axis, AXIS_CLOSED_LOOP)
     elif not on and (state == AXIS_CLOSED_LOOP or memory[_REQUESTED] > 0):  # it may have switched on unseen
-        n = _request(link, out, n, AXIS_IDLE)
+        n = append_request(out, n, link.axis, AXIS_IDLE)
     return n
 
 
@@ -175,14 +175,6 @@ def _set_point(link, kind, value, on, out, n):
         n = append_text(out, append_whole(out, append_text(out, n, verb), link.axis), _SPACE)
         n = append_decimal(out, n, value if on else 0.0)
     return close_line(out, begin, append_text(out, n, _SPACE))
-
-
-@njit(cache=True, nogil=True)
-def _request(link, out, n, state):
-    """Tell the axis which state to take. Runs inside the tick."""
-    begin = n
-    n = append_text(out, append_whole(out, append_text(out, n, _PUT_AXIS), link.axis), _OF_REQUEST)
-    return close_line(out, begin, append_text(out, append_whole(out, n, np.int64(state)), _SPACE))
 
 
 @njit(cache=True, nogil=True)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from firmware_interface.ascii_text import append_text, ascii_bytes
 from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.kernels import njit
 
@@ -16,22 +17,10 @@ FORM_WORDS, FORM_WHOLE, FORM_REAL, FORM_PAIR, FORM_BROKEN = range(5)
 _STAR, _POINT, _MINUS, _PLUS, _SPACE, _E, _ZERO, _NINE = (ord(c) for c in "*.-+ e09")
 _LINE_FEED, _CARRIAGE_RETURN = 0x0A, 0x0D
 _TO_LOWER = 0x20  # bit that a small letter has and its capital has not
-_INF, _NAN = np.frombuffer(b"inf", np.uint8), np.frombuffer(b"nan", np.uint8)
+_INF, _NAN = ascii_bytes("inf"), ascii_bytes("nan")
+_PUT_AXIS, _OF_REQUEST, _GAP = ascii_bytes("w axis"), ascii_bytes(".requested_state "), ascii_bytes(" ")
 _WHOLE_MAX = 2.0**32  # of the widest property that is asked for
 _EXPONENT_MAX = 400  # beyond every double
-
-
-def ascii_bytes(words: str) -> np.ndarray:
-    """Encode a text for `append_text`, (n,) uint8."""
-    return np.frombuffer(words.encode(), np.uint8)
-
-
-@njit(cache=True, nogil=True)
-def append_text(out, n, words):
-    """Append a text. Runs inside the tick."""
-    for i in range(words.size):
-        out[n + i] = words[i]
-    return n + words.size
 
 
 @njit(cache=True, nogil=True)
@@ -84,6 +73,23 @@ def close_line(out, begin, n):
     n = append_whole(out, n + 1, check)
     out[n] = _LINE_FEED
     return n + 1
+
+
+@njit(cache=True, nogil=True)
+def append_request(out, n, axis, state):
+    """Append the line that tells an axis which state to take. Runs inside the tick.
+
+    Parameters
+    ----------
+    out : uint8 array
+    n : int
+        Where it begins; where it ends is returned.
+    axis : int
+    state : int
+        ``AXIS_*``.
+    """
+    end = append_text(out, append_whole(out, append_text(out, n, _PUT_AXIS), axis), _OF_REQUEST)
+    return close_line(out, n, append_text(out, append_whole(out, end, np.int64(state)), _GAP))
 
 
 @njit(cache=True, nogil=True)

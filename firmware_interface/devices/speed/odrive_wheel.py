@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from firmware_interface.ascii_text import append_text, ascii_bytes
 from firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
@@ -37,9 +38,8 @@ from firmware_interface.devices.odrive_text import (
     FORM_WHOLE,
     FORM_WORDS,
     append_decimal,
-    append_text,
+    append_request,
     append_whole,
-    ascii_bytes,
     close_line,
     ends_line,
     take_answer,
@@ -72,8 +72,7 @@ _REPEAT = 5  # commands until it is asked again to switch on; a second request i
 _DONE = -1  # it was switched on, and is not again before it was told not to run
 _FASTEST = 9999.0  # turns/s
 
-_AXIS, _PUT_AXIS = ascii_bytes("r axis"), ascii_bytes("w axis")
-_OF_STATE, _OF_ERROR, _OF_REQUEST = (ascii_bytes(s) for s in (".current_state ", ".error ", ".requested_state "))
+_AXIS, _OF_STATE, _OF_ERROR = (ascii_bytes(s) for s in ("r axis", ".current_state ", ".error "))
 _FEEDBACK, _VELOCITY, _CLEAR, _SPACE = (ascii_bytes(s) for s in ("f ", "v ", "sc ", " "))
 
 
@@ -151,14 +150,14 @@ def speak(link, command, send, out):
         n = close_line(out, n, append_text(out, n, _CLEAR))
     if not runs:
         memory[_REQUESTED] = 0
-        n = _request(link, out, n, AXIS_IDLE)
+        n = append_request(out, n, link.axis, AXIS_IDLE)
     elif state == AXIS_CLOSED_LOOP:
         memory[_REQUESTED] = _DONE
     elif memory[_REQUESTED] > 0:
         memory[_REQUESTED] -= 1
     elif memory[_REQUESTED] == 0 and state != 0 and memory[SPEED_STATUS] == 0:
         memory[_REQUESTED] = _REPEAT
-        n = _request(link, out, n, AXIS_CLOSED_LOOP)
+        n = append_request(out, n, link.axis, AXIS_CLOSED_LOOP)
     memory[_NEXT] = _STATE
     begin = n
     n = append_text(out, append_whole(out, append_text(out, n, _AXIS), link.axis), _OF_STATE)
@@ -167,14 +166,6 @@ def speak(link, command, send, out):
     n = begin = close_line(out, begin, n)
     n = append_text(out, append_whole(out, append_text(out, n, _AXIS), link.axis), _OF_ERROR)
     return close_line(out, begin, n)
-
-
-@njit(cache=True, nogil=True)
-def _request(link, out, n, state):
-    """Tell the axis which state to take. Runs inside the tick."""
-    begin = n
-    n = append_text(out, append_whole(out, append_text(out, n, _PUT_AXIS), link.axis), _OF_REQUEST)
-    return close_line(out, begin, append_text(out, append_whole(out, n, np.int64(state)), _SPACE))
 
 
 def prepare_odrive_wheel(link: np.void, settings: DeviceSettings) -> None:

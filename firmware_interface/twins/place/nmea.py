@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from firmware_interface.ascii_text import append_text, ascii_bytes
 from firmware_interface.devices.place.nmea import KNOT, sentence_check
 from firmware_interface.kernels import njit
 from firmware_interface.twins.place.receiver import course_of, earth_place, receiver_habits
@@ -11,10 +12,9 @@ from firmware_interface.twins.place.sensor import PlaceTwin, forget_reading, is_
 from firmware_interface.twins.twin import TwinConfig
 
 _COMMA = 44
-_RMC, _GGA = (np.frombuffer(head, np.uint8).copy() for head in (b"$GNRMC,", b"$GNGGA,"))
-_DATE = np.frombuffer(b",010126,,,", np.uint8).copy()
-_HEIGHT = np.frombuffer(b",24,0.6,100.0,M,40.0,M,1.0,0000", np.uint8).copy()
-_DIGITS = np.frombuffer(b"0123456789ABCDEF", np.uint8).copy()
+_RMC, _GGA = ascii_bytes("$GNRMC,"), ascii_bytes("$GNGGA,")
+_DATE, _HEIGHT = ascii_bytes(",010126,,,"), ascii_bytes(",24,0.6,100.0,M,40.0,M,1.0,0000")
+_DIGITS = ascii_bytes("0123456789ABCDEF")
 _DAY = 86400.0  # s
 
 
@@ -36,7 +36,7 @@ def _write(s, i, kind, out, n):
     lat, lon = earth_place(s, s.value[i, 0], s.value[i, 1])
     speed, course = course_of(s, i)
     seconds = np.rint(1e3 * s.taken[i]) / 1e3 % _DAY
-    n = _put(out, n, _GGA if kind else _RMC)
+    n = append_text(out, n, _GGA if kind else _RMC)
     for part in range(3 if kind else 5):  # one call for every number: what is compiled once is compiled quickly
         if part == 0:
             clock = 1e4 * (seconds // 3600.0) + 1e2 * (seconds % 3600.0 // 60.0) + seconds % 60.0
@@ -64,22 +64,15 @@ def _write(s, i, kind, out, n):
             n += 1
     if kind:
         out[n] = 52 if solid else 53  # 4, 5
-        n = _put(out, n + 1, _HEIGHT)
+        n = append_text(out, n + 1, _HEIGHT)
     else:
-        n = _put(out, n, _DATE)
+        n = append_text(out, n, _DATE)
         out[n], out[n + 1], out[n + 2] = 82 if solid else 70, _COMMA, 86  # R or F, and V
         n += 3
     check = sentence_check(out, begin + 1, n)
     out[n], out[n + 1], out[n + 2] = 42, _DIGITS[check >> 4], _DIGITS[check & 15]
     out[n + 3], out[n + 4] = 13, 10
     return n + 5
-
-
-@njit(cache=True, nogil=True)
-def _put(out, n, text):
-    for k in range(text.size):
-        out[n + k] = text[k]
-    return n + text.size
 
 
 @njit(cache=True, nogil=True)
