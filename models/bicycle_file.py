@@ -159,10 +159,10 @@ def require_reals(what: str, **values: Any) -> None:
             raise InputError(f"{name} of {what} must be a number, found {value!r}")
 
 
-def shortened(value: Any) -> str:
-    """Write a value as Python would, cut where it is long; for error messages."""
+def shortened(value: Any, longest: int = LONGEST_SHOWN) -> str:
+    """Write a value as Python would, cut to ``longest`` characters; for error messages."""
     text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def flat_moment(Ixx: float, Izz: float) -> float:

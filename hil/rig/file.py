@@ -141,9 +141,7 @@ class _Place(_Strict):
 
     def settings(self) -> PlaceSettings:
         """Values without the units in their names."""
-        units = ("_rad_per_s", "_m", "_s")
-        named = {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(self).items()}
-        return PlaceSettings(**named)
+        return PlaceSettings(**_without_units(self, ("_rad_per_s", "_m", "_s")))
 
 
 class _SpeedDrive(_Strict):
@@ -161,9 +159,7 @@ class _SpeedDrive(_Strict):
 
     def settings(self) -> SpeedDrive:
         """Values without the units in their names."""
-        units = ("_m_per_s2", "_m_per_s", "_per_s", "_s")
-        named = {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(self).items()}
-        return SpeedDrive(**named)
+        return SpeedDrive(**_without_units(self, ("_m_per_s2", "_m_per_s", "_per_s", "_s")))
 
 
 class _Operator(_Strict):
@@ -184,9 +180,13 @@ class _Std(_Strict):
 
     def quantities(self) -> dict[str, float]:
         """Those that are not zero, without the units in their names."""
-        units = ("_Nms_per_rad", "_Nm_per_rad", "_kgm2", "_s")
-        named = {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(self).items()}
+        named = _without_units(self, ("_Nms_per_rad", "_Nm_per_rad", "_kgm2", "_s"))
         return {name: x for name, x in named.items() if x > 0.0}
+
+
+def _without_units(table: _Strict, units: tuple[str, ...]) -> dict[str, Any]:
+    """Values of a table by the names of its keys without the units they end in, of which longer ones come first."""
+    return {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(table).items()}
 
 
 def _several(ports: Any) -> Any:

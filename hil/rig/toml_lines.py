@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
+from models.bicycle_file import shortened
 from models.errors import nearest
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def describe_faults(
         loc = (*table, *e["loc"])
         line, unit = find_key_line(lines, loc), _unit(str(loc[-1]) if loc else "")
         where = f"line {line}, " if line else ""
-        found = f"found {_short(e['input'])}{unit}" if e["type"] != "missing" else "it is not there"
+        found = f"found {shortened(e['input'], LONGEST_VALUE)}{unit}" if e["type"] != "missing" else "it is not there"
         wrong = f"{e['msg'].lower()}{unit}"
         if e["type"] == "extra_forbidden":
             wrong = f"there is no such key{_meant(str(loc[-1]), _keys_beside(model, e['loc']))}"
@@ -106,12 +107,6 @@ def _meant(word: str, known: Sequence[str]) -> str:
     """Ask whether the known key that ``word`` begins, or looks like, is meant; nothing where none does."""
     close = [key for key in known if key.startswith(word)] or nearest(word, known)
     return f"; did you mean {close[0]}?" if close else ""
-
-
-def _short(value: object) -> str:
-    """Write a value as a person would, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
 def _unit(key: str) -> str:
