@@ -13,7 +13,14 @@ import numpy as np
 from experiments.planning.choice import Measurement, TimeCosts, best_plan, time_taken
 from experiments.planning.goal import Goal, read_goal
 from experiments.planning.information import window_information
-from experiments.planning.paper_windows import PaperKick, Sensors, kick_amplitude, paper_theory, paper_window
+from experiments.planning.paper_windows import (
+    OPEN_LOOP_STEP,
+    PaperKick,
+    Sensors,
+    kick_amplitude,
+    paper_theory,
+    paper_window,
+)
 from experiments.planning.telling_apart import Confounded, confounded_quantities
 from hil.controllers.controller import Controller
 from hil.rig.rig import Rig
@@ -255,5 +262,5 @@ def time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_las
 
 
 def _averaged(stds: Mapping[str, float], dt: float) -> dict[str, float]:
-    """Noise of the rows of a window, each the mean of some samples 5 ms apart."""
-    return {name: std / np.sqrt(max(dt / 0.005, 1.0)) for name, std in stds.items()}
+    """Noise of the rows of a window, each the mean of some rows of a recording without a controller."""
+    return {name: std / np.sqrt(max(dt / OPEN_LOOP_STEP, 1.0)) for name, std in stds.items()}
