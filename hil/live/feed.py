@@ -15,11 +15,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import count
 from math import isnan, nan
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from hil.live import layout
+from hil.logs.writer import LogSink
 from hil.loop.tick_record import TICK
 from models.array_types import Array
 
@@ -28,16 +29,6 @@ MARKERS_KEPT = 40
 _F_SEAL_FUTURE_WRITE = 0x0010  # Linux 5.1; the standard library has no name for it
 _NUMBERS = count(1)  # of the feeds of this process
 _LETTERS = {"u8": "Q", "i8": "q", "f8": "d", "u4": "I"}  # of `struct`
-
-
-class RowSink(Protocol):
-    """Receiver of a run, as `hil.runners.log_sink.LogSink`."""
-
-    def write(self, rows: np.ndarray, tape: np.ndarray) -> None:
-        """Take rows (n,) of TICK and the tape of their bytes."""
-
-    def marker(self, t: float, kind: str, text: str = "") -> None:
-        """Take a marker at ``t`` [s, clock of `t_host`]."""
 
 
 class LiveFeed:
@@ -128,7 +119,7 @@ class LiveFeed:
 class SharedSink:
     """Sink that passes a run on to its log, and shows its markers to whoever looks on."""
 
-    def __init__(self, sink: RowSink, feed: LiveFeed) -> None:
+    def __init__(self, sink: LogSink, feed: LiveFeed) -> None:
         self._sink, self._feed = sink, feed
         self.t_zero = nan
 

@@ -8,10 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from hil.live.feed import LiveFeed, RowSink, SharedSink
+from hil.live.feed import LiveFeed, SharedSink
 from hil.logs.header import RunHeader
 from hil.logs.records import RUN_FILE
-from hil.logs.writer import RunWriter
+from hil.logs.writer import LogSink, RunWriter
 
 _EVERY = 0.1  # s
 _DISK_EVERY = 2.0  # s
@@ -33,7 +33,7 @@ class ShownOperator(Protocol):
 @contextmanager
 def shown_run(
     feed: LiveFeed | None, writer: RunWriter, header: RunHeader, operator: ShownOperator, duration: float
-) -> Iterator[tuple[RowSink, RowShower | None]]:
+) -> Iterator[tuple[LogSink, RowShower | None]]:
     """Show a run for as long as the context lasts; yields where its rows go, and what to call with the newest row.
 
     Parameters

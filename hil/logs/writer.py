@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,16 @@ from hil.loop.tick_record import TICK
 from models.errors import InputError
 
 _NO_TAPE = np.zeros(0, np.uint8)
+
+
+class LogSink(Protocol):
+    """Receiver of a run: `RunWriter` on the disk, `RunRecorder` in memory."""
+
+    def write(self, rows: np.ndarray, tape: np.ndarray) -> None:
+        """Take rows (n,) of TICK and the tape of their bytes."""
+
+    def marker(self, t: float, kind: str, text: str = "") -> None:
+        """Take a marker at ``t`` [s, clock of `t_host`]."""
 
 
 class RunWriter:

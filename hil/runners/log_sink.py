@@ -5,17 +5,8 @@ from typing import Protocol
 
 import numpy as np
 
+from hil.logs.writer import LogSink
 from hil.loop.states import State
-
-
-class LogSink(Protocol):
-    """Receiver of a run: `RunWriter` on the disk, `RunRecorder` in memory."""
-
-    def write(self, rows: np.ndarray, tape: np.ndarray) -> None:
-        """Take rows (n,) of TICK and the tape of their bytes."""
-
-    def marker(self, t: float, kind: str, text: str = "") -> None:
-        """Take a marker at ``t`` [s, clock of `t_host`]."""
 
 
 class Fallible(Protocol):
