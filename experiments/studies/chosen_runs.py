@@ -5,7 +5,7 @@ experiment that runs itself, to the best equally spaced grid (of all controllers
 that theory says is best), and to all runs of the menu in turn.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -62,29 +62,16 @@ class StudiedPlan:
         return (self.values - self.truth) / self.stds
 
 
-def study_chosen_runs(
-    seeds: Sequence[int], settings: Mapping[str, Any] = USUAL_STUDY, tell: Callable[[str], None] = lambda what: None
-) -> Iterator[StudiedPlan]:
-    """Run the three plans for each seed, in simulated time.
-
-    Parameters
-    ----------
-    seeds : sequence of int
-        Each draws a drive gain, and the noise.
-    settings : mapping
-        Of a campaign that runs itself.
-    tell : callable
-        Told what is worked on.
-    """
+def study_chosen_runs(seeds: Sequence[int]) -> Iterator[StudiedPlan]:
+    """Run the three plans for each seed, which draws a drive gain and the noise, in simulated time."""
     for seed in seeds:
         gain = 1.0 + GAIN_SPREAD * float(np.random.default_rng(seed).standard_normal())
-        campaign = plan_campaign({**settings, "seed": seed, "emulated": {"drive_gain": gain}})
+        campaign = plan_campaign({**USUAL_STUDY, "seed": seed, "emulated": {"drive_gain": gain}})
         assert campaign.learning is not None, "the study is of campaigns that run themselves"
         first = Course(campaign.conditions, campaign.learning)
         truth = np.array([{**first.nominal, "drive_gain": gain}[label] for label in first.goal.labels])
         labels = {"chosen": None, "best grid": best_grid(campaign, first), "all in turn": all_in_turn(first)}
         for plan, given in labels.items():
-            tell(f"seed {seed}, {plan}")
             course = course_by_labels(campaign, given)
             yield StudiedPlan(seed, plan, len(course.steps), truth, course.values, course.known.stds)
 

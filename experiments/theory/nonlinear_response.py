@@ -88,7 +88,6 @@ def nonlinear_response(
     v: Array,
     dt: float,
     start: Sequence[float] | Array,
-    misread: Array | None = None,
     nonlinearities: Nonlinearities = Nonlinearities(),
 ) -> WindowMotion:
     """Simulate the motion of a machine in one window from a start, without noise.
@@ -103,8 +102,6 @@ def nonlinear_response(
         Sampling interval [s]; for sampled dynamics a whole multiple of theirs.
     start : (4 + k,) or (4 + k, c) array
         Lean, steer [rad], their rates [rad/s] and the dynamics' k hidden starts; in columns for several motions.
-    misread : (n,) array, optional
-        Speed the controller went by, minus ``v`` [m/s].
     nonlinearities : Nonlinearities
 
     Returns
@@ -118,7 +115,7 @@ def nonlinear_response(
         If the sampling interval does not fit the dynamics, or their mechanics are not known.
     """
     columns = np.asarray(start, float).reshape(len(start), -1)
-    return window_machine(dynamics, v, dt, misread, nonlinearities).simulate(columns)
+    return window_machine(dynamics, v, dt, nonlinearities=nonlinearities).simulate(columns)
 
 
 def window_machine(
@@ -128,7 +125,7 @@ def window_machine(
     misread: Array | None = None,
     nonlinearities: Nonlinearities = Nonlinearities(),
 ) -> WindowMachine:
-    """Make a machine ready for the speeds of a window; arguments and errors as of `nonlinear_response`.
+    """Make a machine ready for the speeds of a window; other arguments and errors as of `nonlinear_response`.
 
     Parameters
     ----------
@@ -136,6 +133,7 @@ def window_machine(
     v : (n,) array
     dt : float
     misread : (n,) array, optional
+        Speed the controller went by, minus ``v`` [m/s].
     nonlinearities : Nonlinearities
     """
     mechanics = dynamics.mechanics

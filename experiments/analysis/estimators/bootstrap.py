@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from experiments.analysis.difference_noise import MODE_PARAMETERS
 from experiments.analysis.estimators.coloured_noise import lag_1
 from experiments.datatypes import Fit
 from models.array_types import Array
@@ -59,8 +60,8 @@ def bootstrap_covariance(influence: Array, residual: Array, parameters: int) -> 
     return np.asarray(moved @ moved.T / DRAWS)
 
 
-def bootstrapped(fit: Fit, y: Array, parameters: int = 5) -> Fit:
+def bootstrapped(fit: Fit, y: Array) -> Fit:
     """Fit of the signal y (n,) with its covariance from blocks of its residual instead."""
     if not fit.ok:
         return fit
-    return replace(fit, covariance=bootstrap_covariance(fit.influence, y - fit.curve, parameters))
+    return replace(fit, covariance=bootstrap_covariance(fit.influence, y - fit.curve, MODE_PARAMETERS))

@@ -18,7 +18,7 @@ from experiments.theory.theory import theory_for
 from models.array_types import Array
 
 GAUSS_NEWTON_STEPS = 6
-PARAMETER_SEARCHES = 4  # for the uncertain parameters, at most
+PARAMETER_SEARCHES = 4  # at most: from the motion's parameters and from the nominal ones, each gone on with once
 GOOD_ENOUGH = 0.1  # p from which no better place is searched
 SEARCH_SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
 SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the effect between runs
@@ -46,15 +46,13 @@ class CampaignFit:
     parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
 
 
-def fit_campaign(group: WindowsOfBicycle, searches: int = PARAMETER_SEARCHES) -> CampaignFit:
+def fit_campaign(group: WindowsOfBicycle) -> CampaignFit:
     """Pool the windows of each condition and ask whether any bicycle that the model allows for explains them.
 
     Parameters
     ----------
     group : sequence of (Response, Comparison)
         Windows of one bicycle, each with the recording it was cut from.
-    searches : int
-        For the uncertain parameters, at most: from the motion's and from the nominal ones, each gone on with once.
     """
     usable = comparable_windows(group)
     labels = list(dict.fromkeys(c.label for _, c in usable))
@@ -68,7 +66,7 @@ def fit_campaign(group: WindowsOfBicycle, searches: int = PARAMETER_SEARCHES) ->
     )
     g = pooled.likeliest
     together, counts = [pair for some in by_label for pair in some], [len(some) for some in by_label]
-    explained = _explain(together, counts, pooled, searches)
+    explained = _explain(together, counts, pooled)
     std = np.sqrt(np.diag(block_diagonal(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
     conditions = tuple(
         ConditionMeans(
@@ -100,7 +98,7 @@ class _Explained:
         return _chi_square(self.misfits, self.weights, len(self.of_parameters))[1]
 
 
-def _explain(group: WindowsOfBicycle, counts: Sequence[int], pooled: PooledGrid, searches: int) -> _Explained:
+def _explain(group: WindowsOfBicycle, counts: Sequence[int], pooled: PooledGrid) -> _Explained:
     """Search the uncertain parameters that explain the windows best, ``counts`` of each condition in turn.
 
     The search begins where the motion itself would have the bicycle. Where a misfit is left, it goes on in the
@@ -112,7 +110,7 @@ def _explain(group: WindowsOfBicycle, counts: Sequence[int], pooled: PooledGrid,
         return _Explained(misfits, pooled.weights, np.zeros((2 * k, 2 * k)))
     search = ParameterSearch(group)
     found: list[_Explained] = []
-    for attempt in range(searches):
+    for attempt in range(PARAMETER_SEARCHES):
         begin = found[-1].z if attempt % 2 else np.zeros(len(search.names)) if attempt else search.motion_start()
         assert begin is not None
         found.append(_searched(search, group, counts, begin))

@@ -14,9 +14,10 @@ from experiments.studies.two_experiments.pull_tests import read_pull_tests
 PAGE_MARKS = {
     name: (f"<!-- begin {name} -->", f"<!-- end {name} -->") for name in ("answer", "models", "pulls", "predictions")
 }
+JOBS = 2  # processes for the profiles
 
 
-def make_page(data: Path, target: Path, jobs: int = 2) -> None:
+def make_page(data: Path, target: Path) -> None:
     """Make every table again and put it into a page."""
     require_marks(target, PAGE_MARKS.values())
 
@@ -24,8 +25,8 @@ def make_page(data: Path, target: Path, jobs: int = 2) -> None:
         sys.stderr.write(f"{done} of {total}: {name}\n")
 
     *alone, both = EXPERIMENTS
-    answers = [answer(data, experiment, jobs=jobs, on_progress=tell) for experiment in alone]
-    answers.append(answer(data, both, tuple(MODELS), jobs, tell))
+    answers = [answer(data, experiment, jobs=JOBS, on_progress=tell) for experiment in alone]
+    answers.append(answer(data, both, tuple(MODELS), JOBS, tell))
     left = page.unexplained(data, answers[-1])
     tables = page.prediction_tables(answers[-1], left)
     put_between_marks(

@@ -9,7 +9,7 @@ import math
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,18 +75,14 @@ def realtime_case(seed: int, index: int) -> RealtimeCase:
     return cases[index]
 
 
-def run_realtime_cases(
-    cases: Iterable[RealtimeCase], folder: Path, tell: Callable[[RealtimeCase, FaultRow], None] = lambda case, row: None
-) -> list[FaultRow]:
+def run_realtime_cases(cases: Iterable[RealtimeCase], folder: Path) -> list[FaultRow]:
     """Play cases one after the other on one bicycle, and make one row for each fault."""
     rows: dict[str, list[FaultRow]] = {}
     with ExitStack() as stack:
         bench: RealtimeBench | None = None
         for case in cases:
             bench = bench or stack.enter_context(RealtimeBench(folder, case.seed))
-            row = run_realtime_case(case, folder, bench)
-            rows.setdefault(case.fault.name, []).append(row)
-            tell(case, row)
+            rows.setdefault(case.fault.name, []).append(run_realtime_case(case, folder, bench))
     return [merge_rows(of_fault) for of_fault in rows.values()]
 
 
