@@ -95,7 +95,7 @@ def identify(
 
     Parameters
     ----------
-    segments : sequence of Piece
+    segments : sequence of Segment
         Their theories may differ (controller, speed), but not in what the quantities are nominally.
     names : sequence of str
         Parameters of the bicycle or quantities of `experiments.dynamics.UNCERTAIN_QUANTITIES`.

@@ -283,7 +283,7 @@ def step_down(d: ComplexArray, covariance: ComplexArray, freedom: int) -> Array:
     Parameters
     ----------
     d : (m, p)
-        ComplexArray differences.
+        Complex differences.
     covariance : (m, p, p)
         E[d d^H] of complex errors, estimated with ``freedom`` degrees.
     """

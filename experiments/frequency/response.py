@@ -86,7 +86,7 @@ class FrequencyResponse:
         m/s, mean while it was played.
     theory : ExcitedLoop
         That predicts them.
-    lines : Lines
+    lines : SpectralLines
         Measured over predicted of the loop's outputs, in the order of `RESPONSE_CHANNELS`, with covariances.
     slopes : mapping of str to (ComplexArray, ComplexArray)
         Change of the logarithms of the predicted responses of loop and plant by one standard deviation of an uncertain

@@ -32,11 +32,11 @@ class SpectralLines:
     f : (m,)
         Hz, where the block was excited.
     ratio : (m, p)
-        ComplexArray.
+        Complex.
     covariance : (m, p, p)
-        ComplexArray, E[d d^H] of the errors d of a line's ratios.
+        Complex, E[d d^H] of the errors d of a line's ratios.
     freedom : int
-        ComplexArray degrees of freedom from which the covariance was estimated.
+        Complex degrees of freedom from which the covariance was estimated.
     coherence : (m, p)
         Share of an output's power that the torque played explains.
     bins : int

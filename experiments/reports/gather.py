@@ -52,7 +52,7 @@ def report_on(
         Our own runs, whether windows were found in them or not.
     published : Figure7, optional
         Published measurements instead of those of Kooijman, Schwab and Meijaard (2008).
-    hand_cut : sequence of Beside
+    hand_cut : sequence of BesideAuthors
         Automatic windows beside those cut by hand.
     frequency : sequence of FrequencyResponse
         Of the runs that played a torque.

@@ -48,7 +48,7 @@ class AnalysisResult:
         Table of published eigenvalues among the sources.
     published_name : str
         Name of its file.
-    hand_cut : sequence of Beside
+    hand_cut : sequence of BesideAuthors
         Automatic windows beside those that the authors of a data set cut.
     frequency_responses : sequence of FrequencyResponse
         Of the runs that played a torque.

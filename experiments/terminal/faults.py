@@ -57,7 +57,7 @@ def show_faults(rows: list[FaultRow], count: int, seed: int, violations: list[st
 
     Parameters
     ----------
-    rows : list of Row
+    rows : list of FaultRow
         One for each fault.
     count : int
         Cases played.

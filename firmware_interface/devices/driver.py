@@ -92,7 +92,7 @@ class Device:
         ``traffic(carries, settings)`` gives the bytes of one period.
     settings : mapping
         Keys of the rig file that are this device's own.
-    examples : tuple of Example
+    examples : tuple of ExampleMessage
         Messages to the computer.
     prepare : callable or None
         ``prepare(link, settings)`` writes settings that the compiled functions want into a fresh link's memory.

@@ -338,7 +338,7 @@ def spawn(
     Raises
     ------
     DeviceError
-        If the plant could not be made, or nothing is served within a minute.
+        If the plant could not be made, or nothing is served within `START_TIMEOUT`.
     """
     context: Any = multiprocessing.get_context(START_METHOD)
     ours, theirs = context.Pipe(duplex=False)

@@ -55,7 +55,7 @@ class McapContents:
     Parameters
     ----------
     topic
-        The one whose messages are rows of a `wire_schema`.
+        The one whose messages are encoded rows, see `protobuf_schema.wire_dtype`.
     dtype
         Of its rows, as long as the file has not said otherwise.
     without

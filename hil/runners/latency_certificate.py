@@ -104,7 +104,7 @@ def judge_wake_ups(ours: WakeUps, rate: float) -> tuple[str, str]:
     Returns
     -------
     str, str
-        FIT, CARE, UNFIT or SHORT, and one sentence with the figures and the rule.
+        FIT, CARE, UNFIT or TOO_SHORT, and one sentence with the figures and the rule.
     """
     period = 1.0 / rate
     if ours.n < ENOUGH:

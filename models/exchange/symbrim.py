@@ -27,7 +27,7 @@ class SymbrimParts(NamedTuple):
 def symbrim_constants(bicycle: Bicycle, parts: SymbrimParts = SymbrimParts()) -> dict[str, float]:
     """Constants of a bicycle by the names of SymBRiM's symbols; SI.
 
-    The model is its `WhippleBicycle` of Moore's convention with rigid frames and knife-edge wheels.
+    The model is its ``WhippleBicycle`` of Moore's convention with rigid frames and knife-edge wheels.
     """
     symbols, constants = _symbols(parts), moore_constants(bicycle)
     return {symbols[name]: value for name, value in constants.items()}

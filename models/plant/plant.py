@@ -64,7 +64,7 @@ __all__ = [
 
 NO_MOTION = (0.0,) * len(MOTION_STATES)
 LEFT_BELT = "a wheel left the belt"
-FALL_REASONS = ("", "it leant or steered too far", LEFT_BELT)  # what `STATE.fallen` says
+FALL_REASONS = ("", "it leant or steered too far", LEFT_BELT)  # what `PLANT_STATE.fallen` says
 
 
 @njit(cache=True, nogil=True)
@@ -163,9 +163,9 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
 
     Parameters
     ----------
-    p : (1,) array of PARAMETERS
+    p : (1,) array of PLANT_PARAMETERS
         Only read.
-    s : (1,) array of STATE
+    s : (1,) array of PLANT_STATE
         Changed in place.
     kicks : (n, 6) array
         Of the scenario, KICK_BEGIN ...; only read.
@@ -209,9 +209,9 @@ def read_plant(p, s, out):
 
     Parameters
     ----------
-    p : (1,) array of PARAMETERS
+    p : (1,) array of PLANT_PARAMETERS
         Only read.
-    s : (1,) array of STATE
+    s : (1,) array of PLANT_STATE
         Its noise and latency move on, and its status; the motion does not.
     out : (1,) array of READINGS
         Written.
@@ -253,7 +253,7 @@ class Plant:
 
     Attributes
     ----------
-    p, s : (1,) arrays of PARAMETERS and STATE
+    p, s : (1,) arrays of PLANT_PARAMETERS and PLANT_STATE
         For compiled callers of :func:`advance_plant` and :func:`read_plant`.
     kicks : (n, 6) array
         For the former.

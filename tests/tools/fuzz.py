@@ -10,8 +10,8 @@ beside the records may be written; memory stays flat. Three ways to run it, each
     # the same with every index of the compiled code checked
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(mktemp -d) python -m tests.tools.fuzz --bytes 1e8
 
- # libFuzzer looks for new paths through framing.py, run by the interpreter, and reference_codec.py; compiled code has
-    # no branches to show. Needs `pip install atheris` (tried: 3.0 on Python 3.11, Linux).
+    # libFuzzer looks for new paths through framing.py, run by the interpreter, and reference_codec.py; compiled code
+    # has no branches to show. Needs `pip install atheris` (tried: 3.0 on Python 3.11, Linux).
     NUMBA_DISABLE_JIT=1 python -m tests.tools.fuzz --guided 300
 """
 

@@ -125,7 +125,7 @@ class Course:
 
     @property
     def known(self) -> KnownSoFar:
-        """KnownSoFar as it is now."""
+        """Estimate of the quantities as it is now."""
         return self._knowledge.estimate
 
     @property

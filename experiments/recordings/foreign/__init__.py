@@ -1,6 +1,6 @@
 """Recordings that others made, read as a Response: through a mapping file, or as a kind that is known.
 
-A format is one file and one line of `formats.FORMATS`. A kind is one file and one line below; it is
+A format is one file and one line of `formats.registry.FILE_FORMATS`. A kind is one file and one line below; it is
 recognised by its columns alone, in whatever format; the file's name is only a label.
 """
 

@@ -215,7 +215,7 @@ class RealtimeBench:
         root : Path
             Folder for what it leaves behind, see `visit`.
         spoil : str
-            What is the matter with it, see `realtime_controller`.
+            What is the matter with it, see `controller_process`.
         terminal : bool
             Give it a terminal of its own.
         """
