@@ -1,9 +1,10 @@
 """Analyse recordings of any kind, from files, folders or memory, as `riderless analyze` does."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -125,7 +126,7 @@ def analyze(
         A file is missing or not understood, or says what cannot be.
     """
     require_estimator(estimator)
-    given = [sources] if isinstance(sources, str | Path | Run | Response) else list(sources)
+    given = _listed(sources)
     gathered, names = _Gathered(), []
     for source in given:
         if isinstance(source, Response):
@@ -169,6 +170,19 @@ def analyze(
         frequency_responses=tuple(gathered.frequency),
         no_frequency_response=tuple(gathered.no_frequency),
     )
+
+
+def _listed(sources: Source | Sequence[Source]) -> list[Source]:
+    """List the sources; refuses what is none. Raises InputError."""
+    several = isinstance(sources, Sequence | Iterator) and not isinstance(sources, str | bytes | Source)
+    given: list[Any] = list(sources) if several else [sources]  # type: ignore[arg-type]
+    for one in given:
+        if not isinstance(one, Source):
+            raise InputError(
+                f"analyze wants runs, responses or paths of recordings, found a {type(one).__name__}: save a table to "
+                "a file and name it with its mapping, or make a Response of it"
+            )
+    return given
 
 
 def _read(

@@ -81,6 +81,11 @@ class AnalysisResult:
         return self.analysis.rejected
 
     @property
+    def remarks(self) -> list[tuple[str, str]]:
+        """What was noticed about the recordings: name of each, and a sentence."""
+        return [(response.source, said) for response in self.responses for said in response.remarks]
+
+    @property
     def verdicts(self) -> list[GoodnessOfFit]:
         """Verdict on the model of each bicycle, over all its windows together."""
         return self.analysis.verdicts
@@ -114,7 +119,7 @@ class AnalysisResult:
     def as_json(self) -> dict[str, Any]:
         """Document that `riderless analyze --json` prints; SI, nothing rounded."""
         document = {"answer": self.answer.as_json(), **self.analysis.as_json()}
-        document["remarks"] = [{"source": r.source, "remark": said} for r in self.responses for said in r.remarks]
+        document["remarks"] = [{"source": source, "remark": said} for source, said in self.remarks]
         if self.frequency_responses or self.no_frequency_response:
             document["frequency_responses"] = [frequency_document(one) for one in self.frequency_responses]
             document["no_frequency_response"] = list(self.no_frequency_response)

@@ -191,3 +191,24 @@ def test_a_copy_of_a_recording_is_refused(folder, tmp_path):
         InputError, match=r"backup holds the same recording as .*kicked, and its windows would count twice"
     ):
         analyze([folder, tmp_path / "backup"])
+
+
+@pytest.mark.parametrize("given", [None, 5, b"run", {"t": [0.0]}])
+def test_what_is_no_recording_is_refused(given):
+    with pytest.raises(
+        InputError, match=f"wants runs, responses or paths of recordings, found a {type(given).__name__}"
+    ):
+        analyze(given)
+
+
+def test_a_table_in_memory_is_no_list_of_paths():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="found a DataFrame: save a table to a file"):
+        analyze(pandas.DataFrame({"t": [0.0], "phi_dot": [0.1]}))
+
+
+def test_remarks_are_those_of_the_recordings(folder):
+    response = replace(read_recording(folder), remarks=("the clock stood still",))
+    found = analyze([response])
+    assert found.remarks == [(response.source, "the clock stood still")]
+    assert found.as_json()["remarks"] == [{"source": response.source, "remark": "the clock stood still"}]
