@@ -22,12 +22,12 @@ from hil.rig.rig import Rig
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.modes import critical_speeds, named_modes
+from models.linear.prescribed_steer import COMMAND_UNITS
 from models.parameters import PARAMETERS, Bicycle
 
 _STEP = 0.1  # m/s, between two points of a curve
 _FASTEST = 10.0  # m/s
 _USUAL_NOISE = np.zeros(4)  # noise moves no eigenvalue
-_UNITS: dict[str, Any] = {"torque": "N m", "rate": "rad/s", "angle": "rad"}
 _WITH_REASONS = ("lean", "steer", "torque", "speed_min", "speed_max", "bus_min", "bus_max")
 
 
@@ -48,7 +48,7 @@ def hello_of(header: RunHeader, planned: float | None = None, **about: Any) -> L
         rate=rig.rate,
         limits=limit_values(rig.limits, rig.drive_kind),
         limit_reasons=limit_reasons(rig.limits, rig.drive_kind),
-        command_unit=_UNITS[rig.drive_kind],
+        command_unit=COMMAND_UNITS[rig.drive_kind],
         gain_speeds=[] if off else _speeds_of(schedule),
         controller=header.controller,
         belt_width=rig.place.belt_width if rig.place else None,

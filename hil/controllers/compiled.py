@@ -144,7 +144,7 @@ class CompiledController:
                 "states": list(self.states),
                 "settings": self.settings,
                 "speeds": list(self.speeds),
-                "loop": {"rate": self.loop.rate, "delay": self.loop.delay, "drive_lag": self.loop.drive_lag},
+                "loop": self.loop.as_table(),
                 **({"drive": self.drive.as_table()} if self.drive else {}),
                 "bicycle": self.bicycle.as_dict(),
             }

@@ -217,7 +217,7 @@ class LTIController:
             "inputs": list(self.inputs),
             "states": list(self.states),
             "waits": list(self.waits or ()),
-            "loop": {"rate": self.loop.rate, "delay": self.loop.delay, "drive_lag": self.loop.drive_lag},
+            "loop": self.loop.as_table(),
             **({"drive": self.drive.as_table()} if self.drive else {}),
             "options": self.options,
             "bicycle": self.bicycle.as_dict(),

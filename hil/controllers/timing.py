@@ -1,6 +1,6 @@
 """Timing of the loop that a controller is made for."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from models.bicycle_file import require_reals
 from models.errors import InputError
@@ -50,6 +50,10 @@ class LoopTiming:
                 f"the drive's lag must be 0 s or more and below {SLOWEST_DRIVE:g} s, found {self.drive_lag:g} s: give "
                 "for example 0.005"
             )
+
+    def as_table(self) -> dict[str, float]:
+        """Rate, delay and lag as a file of a controller holds them."""
+        return asdict(self)
 
     @property
     def dt(self) -> float:

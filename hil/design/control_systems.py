@@ -14,13 +14,12 @@ from models.array_types import Array
 from models.coordinates import STATES, T_DELTA
 from models.errors import InputError
 from models.linear.path import GROUND_STATES, extended_matrix
-from models.linear.prescribed_steer import InnerLoop
+from models.linear.prescribed_steer import COMMAND_NAMES, InnerLoop
 from models.linear.whipple import input_matrix, state_space, system_matrix
 
 if TYPE_CHECKING:
     import control  # type: ignore[import-untyped,unused-ignore]
 
-COMMAND_NAMES = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}  # of a drive, with _cmd behind it
 ADDED = "added"  # to the command, such as a torque that is played
 _SAME_RATE = 1e-6  # of a rate
 

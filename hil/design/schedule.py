@@ -16,7 +16,7 @@ from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
 from models.errors import InputError
 from models.file_format import load_toml
-from models.linear.prescribed_steer import COMMAND_UNITS, InnerLoop
+from models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
 from models.text_file import read_text_file
@@ -120,7 +120,7 @@ class GainSchedule:
     @property
     def command(self) -> str:
         """Name of what the gains command: T_delta, delta_dot or delta."""
-        return _COMMANDS[self.drive.kind if self.drive else "torque"]
+        return COMMAND_NAMES[self.drive.kind if self.drive else "torque"]
 
     @property
     def stable(self) -> NDArray[np.bool_]:
@@ -235,7 +235,7 @@ class GainSchedule:
             "format": _FORMATS[self.drive is not None, self.keeps_lane],
             "method": self.method,
             "states": list(self.gain_states),
-            "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
+            "loop": self.loop.as_table(),
             **({"drive": self.drive.as_table()} if self.drive else {}),
             "options": self.options,
             "bicycle": self.bicycle.as_dict(),
@@ -299,7 +299,6 @@ _FORMATS = {  # commands a steer rate or angle, keeps a lane
 }
 _KEYS = ("format", "method", "states", "loop", "drive", "options", "bicycle", "speed")
 _SPEED_KEYS = ("v", "K", "gain_margin", "phase_margin", "delay_margin", "closed_loop", "note")
-_COMMANDS = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}
 
 
 def _read(source: str | Path) -> tuple[str, str]:

@@ -39,7 +39,9 @@ from models.linear.perturbed import Variant
 SLOWEST_BANDWIDTH, FASTEST_BANDWIDTH = 1.0, 1000.0  # rad/s; slower balances no bicycle, faster is no motor's
 LEAST_DAMPING, MOST_DAMPING = 0.2, 5.0
 DELTA_DDOT = 4  # further state of `prescribed_steer` under a rate drive of second order
-COMMAND_UNITS = {"torque": "N m", "rate": "rad/s", "angle": "rad"}  # of each kind of drive
+CommandUnit = Literal["N m", "rad/s", "rad"]
+COMMAND_UNITS: dict[str, CommandUnit] = {"torque": "N m", "rate": "rad/s", "angle": "rad"}  # of each kind of drive
+COMMAND_NAMES = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}
 
 
 @dataclass(frozen=True, kw_only=True)
