@@ -255,7 +255,7 @@ def _best_beside(
     """
     tried: dict[str, RehearsedCondition] = {}
     for condition in _more_conditions(planned):
-        tell(f"{condition.label} beside")
+        tell(f"which errors it would show with one more condition: {condition.label}")
         for label, own in _windows_of_campaign({condition.label: dry_run(condition)}, 0).items():
             tried[label] = RehearsedCondition.of(label, own, 1)
     if not tried:

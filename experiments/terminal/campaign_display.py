@@ -16,10 +16,10 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun
 from experiments.campaigns.run import Attempt, OperatorAnswer
 from experiments.datatypes import Response
-from experiments.terminal.console import progress_screen, unmarked
+from experiments.terminal.console import progress_screen
 from experiments.terminal.keys import keys
 from experiments.terminal.operator import mark_echo
-from experiments.terminal.progress import Board, RunProgress, analysed, board_of, watching
+from experiments.terminal.progress import Board, RunProgress, analysed, board_of, telling, watching
 from hil.runners.operator import Operator, Outcome
 
 
@@ -52,14 +52,14 @@ class TerminalDisplay(CampaignDisplay):
     @contextmanager
     def rehearsing(self) -> Iterator[Callable[[DryRun], None]]:
         """Show a line that tells which condition was rehearsed last."""
-        with progress_screen.status("rehearsing every condition in simulated time") as line:
-            yield lambda one: line.update(unmarked(f"rehearsed {one.condition.label}: {one.said()}"))
+        with telling(progress_screen, "rehearsing every condition in simulated time") as tell:
+            yield lambda one: tell(f"rehearsed {one.condition.label}: {one.said()}")
 
     @contextmanager
     def foreseeing(self) -> Iterator[Callable[[str], None]]:
         """Show a line that tells what is worked on."""
-        with progress_screen.status("which errors this campaign would show") as line:
-            yield lambda what: line.update(unmarked(f"which errors this campaign would show: {what}"))
+        with telling(progress_screen, "which errors this campaign would show") as tell:
+            yield tell
 
     @contextmanager
     def running(self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool) -> Iterator[None]:

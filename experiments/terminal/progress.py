@@ -135,6 +135,17 @@ def passing(screen: Console, what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+@contextmanager
+def telling(screen: Console, what: str) -> Iterator[Callable[[str], None]]:
+    """Show a line of what is worked on: yields what to call with its next words; in a file each is a line by itself."""
+    if not screen.is_interactive:
+        screen.print(unmarked(what), soft_wrap=True)
+        yield lambda words: screen.print(unmarked(words), soft_wrap=True)
+        return
+    with screen.status(what) as line:
+        yield lambda words: line.update(unmarked(words))
+
+
 def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
     """Analyse responses with a bar."""
     done = 0

@@ -264,8 +264,13 @@ def cache_of_one(function):
 
 @pytest.mark.usefixtures("_foreseen_once")
 def test_a_dry_run_says_what_would_be_seen(tmp_path, capsys, monkeypatch):
-    code, out, _ = call(capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--dry-run", "--json")
+    code, out, err = call(capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--dry-run", "--json")
     assert code == 0
+    assert [line.partition(":")[0] for line in err.splitlines()][:3] == [  # in a file too, a line for each step
+        "rehearsing every condition in simulated time",
+        "rehearsed Silver poles 5.0 m/s",
+        "which errors this campaign would show",
+    ]
     table = json.loads(out)["would_see"][0]
     assert table["bicycle"] == "Silver"
     assert table["one_more_condition"].startswith("Silver poles ")
