@@ -24,6 +24,13 @@ MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells somethi
 IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can have
 REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
 MOST_EVALUATIONS = 25  # of the search, between two of these
+_NO_TORQUE, _NO_STEER = "no torque of the drive is known in them", "the steer was not recorded"
+UNTOLD_BECAUSE = {
+    "drive_gain": _NO_TORQUE,
+    "more_delay": _NO_TORQUE,
+    "steer_scale": _NO_STEER,
+    "steer_lag": _NO_STEER,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +114,8 @@ def identify(
     Raises
     ------
     InputError
-        Nothing to identify from, a name nobody knows, or nominal values that differ.
+        Nothing to identify from, a name nobody knows, nominal values that differ, or a quantity without a prior that
+        nothing in the segments depends on.
     """
     if not segments or not names:
         raise InputError(f"wanted windows and quantities to identify, found {len(segments)} and {len(names)}")
@@ -115,6 +123,7 @@ def identify(
 
     problem = _Problem(segments, names, prior or {})
     x, ok = np.zeros(len(names)), True
+    problem.require_told(x)
     for _ in range(rounds):
         problem.weigh_by(x)
         found = least_squares(
@@ -174,6 +183,17 @@ class _Problem:
         if self._latest is None or not np.array_equal(self._latest[0], x):
             self._latest = x.copy(), self._linearised(x)
         return self._latest[1]
+
+    def require_told(self, x: Array) -> None:
+        """Refuse quantities without a prior that the residuals do not depend on: any value would do as well."""
+        told = np.any(self.jacobian(x), axis=0)
+        untold = [name for name, so in zip(self._names, told, strict=True) if not so]
+        if untold:
+            why = [f"{name} ({UNTOLD_BECAUSE.get(name, 'their motion does not depend on it')})" for name in untold]
+            raise InputError(
+                f"these windows tell nothing of {', '.join(why)}: leave {', '.join(untold)} out, or say what is known "
+                "before (--prior usual)"
+            )
 
     def weigh_by(self, x: Array) -> None:
         """Weigh the channels by their residuals at x."""

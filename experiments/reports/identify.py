@@ -139,7 +139,8 @@ def identify_parameters(
     Raises
     ------
     InputError
-        No quantity or an unknown one, no window, or recordings that are not understood.
+        No quantity, an unknown one, one that is named twice or that the windows tell nothing of, no window, or
+        recordings that are not understood.
     """
     names = [name.strip() for name in ([free] if isinstance(free, str) else free) if name.strip()]
     if not names:
@@ -148,6 +149,9 @@ def identify_parameters(
             f"there are {', '.join(UNCERTAIN_QUANTITIES)}; "
             f"the parameters {', '.join(PARAMETERS)}; and the entries {', '.join(ENTRIES)}"
         )
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice:
+        raise InputError(f"wanted each quantity once, found {twice} {names.count(twice)} times: name it once")
     if prior not in PRIORS:
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
     if jobs < 1:

@@ -127,6 +127,27 @@ def test_nothing_and_two_bicycles_are_refused():
         identify([Segment.of(response, window), Segment.of(response, window, other)], ["c"])
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("drive_gain", "no torque of the drive is known in them"),
+        ("more_delay", "no torque of the drive is known in them"),
+        ("steer_scale", "the steer was not recorded"),
+        ("steer_lag", "the steer was not recorded"),
+        ("IByy", "their motion does not depend on it"),
+    ],
+)
+def test_what_the_windows_tell_nothing_of_is_refused_unless_a_prior_holds_it(name, why):
+    """No torque, no steer: the search left such a quantity anywhere, with a standard deviation of 0."""
+    response, window = motion(5.0)
+    uncontrolled = [Segment.of(replace(response, delta=None), window)]
+    with pytest.raises(InputError, match=rf"tell nothing of {name} \({why}\): leave {name} out"):
+        identify(uncontrolled, ["steer_damping", name])
+    held = identify(uncontrolled, ["steer_damping", name], {name: 0.02})
+    assert held.values[1] == pytest.approx(held.nominal[1], abs=1e-9)
+    assert held.std[1] == pytest.approx(0.02)
+
+
 @pytest.mark.parametrize("v", [3.5, 5.0, 7.0])
 @pytest.mark.parametrize("seconds", [0.5, 1.0, 2.0])
 def test_joint_fit_finds_the_eigenvalue_of_a_bicycle_that_is_not_the_model(v, seconds):

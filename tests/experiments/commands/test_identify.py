@@ -58,6 +58,8 @@ def test_the_table_says_what_is_confounded(weak, monkeypatch, capsys):
     [
         ((), "wanted quantities to identify, as --free drive_gain"),
         (("--free", "trail"), "found 'trail'"),
+        (("--free", "c,drive_gain,c"), "wanted each quantity once, found c 2 times: name it once"),
+        (("--free", "IByy"), "these windows tell nothing of IByy (their motion does not depend on it): leave IByy out"),
         (("--free", "c", "--prior", "mine"), "wanted a prior among own, usual, none, found 'mine'"),
     ],
 )
