@@ -1,7 +1,7 @@
 """Identify parameters of bicycle and machine from all windows of recordings, from files, folders or memory."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from experiments.datatypes import Response
 from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused
 from experiments.recordings.run_response import response_of_run
+from experiments.reports.analysis_text import remark_blocks
 from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
 from hil.logs.log import Run
 from models.errors import InputError
@@ -25,15 +26,17 @@ PRIORS = ("own", "usual", "none")
 
 @dataclass(frozen=True)
 class IdentificationResult:
-    """Parameters found, and the bicycle whose they are."""
+    """Parameters found, the bicycle whose they are, and the recordings that they are from."""
 
     found: Identification
     bicycle: str
     profiles: tuple[Profile, ...] = ()
+    responses: tuple[Response, ...] = field(default=(), repr=False)
 
     def blocks(self) -> Iterator[TextBlock]:
         """Table of values with their deviations, and what cannot be told apart."""
         found = self.found
+        yield from remark_blocks(self.responses)
         yield TextTable(
             f"Identified from {found.windows} windows, {self.bicycle}",
             ["quantity", "unit", "nominal", "found", "std", "moved, in std"],
@@ -98,6 +101,7 @@ class IdentificationResult:
                 }
                 for one in self.profiles
             },
+            "remarks": [{"source": r.source, "remark": said} for r in self.responses for said in r.remarks],
         }
 
 
@@ -156,7 +160,8 @@ def identify_parameters(
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
     if jobs < 1:
         raise InputError(f"wanted at least one process for the profiles, found --jobs {jobs}")
-    pieces = segments_of(_responses(sources, mapping, bicycle, trust))
+    responses = _responses(sources, mapping, bicycle, trust)
+    pieces = segments_of(responses)
     if not pieces:
         raise InputError("no window was found in these recordings: `riderless analyze` says why")
     theory = pieces[0].theory
@@ -165,7 +170,7 @@ def identify_parameters(
         known = {name: theory.usual(name) for name in names}
     found = identify(pieces, names, known)
     likelihood = profiles(pieces, found, jobs=jobs, on_progress=on_progress) if profile else ()
-    return IdentificationResult(found, theory.bicycle.name, tuple(likelihood))
+    return IdentificationResult(found, theory.bicycle.name, tuple(likelihood), tuple(responses))
 
 
 def segments_of(responses: Sequence[Response]) -> list[Segment]:

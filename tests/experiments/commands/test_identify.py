@@ -3,6 +3,7 @@
 import json
 import sys
 
+import numpy as np
 import pytest
 
 from experiments import cli
@@ -10,6 +11,8 @@ from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models.plant.steer_drive import SteerDrive
+from tests.experiments.recordings.foreign_log import in_their_units, signals, write_csv
+from tests.experiments.recordings.test_foreign_mapping import EXAMPLE
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +54,18 @@ def test_the_table_says_what_is_confounded(weak, monkeypatch, capsys):
     _, out, _ = called(monkeypatch, capsys, weak, "--free", "steer_stiffness,c", "--prior", "none")
     assert "Identified from 3 windows, Benchmark" in out
     assert "these data hardly tell c from steer_stiffness: correlation +0.98" in out  # at one speed, trail is a spring
+
+
+def test_what_was_found_wrong_in_the_recordings_is_said(tmp_path, monkeypatch, capsys):
+    theirs = {name: np.delete(values, slice(700, 705)) for name, values in in_their_units(signals()).items()}
+    log = write_csv(tmp_path / "log.csv", theirs)
+    (tmp_path / "log.toml").write_text(EXAMPLE)
+    words = (log, "--mapping", tmp_path / "log.toml", "--free", "steer_damping")
+    remark = "column time of log.csv: 5 rows are missing from 6.990 to 7.050 s, not free"
+    _, out, _ = called(monkeypatch, capsys, *words)
+    assert f"log.csv: {remark}" in out
+    _, out, _ = called(monkeypatch, capsys, *words, "--json")
+    assert {"source": "log.csv", "remark": remark} in json.loads(out)["remarks"]
 
 
 @pytest.mark.parametrize(
