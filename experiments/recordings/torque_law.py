@@ -15,6 +15,8 @@ TOLERATED = 0.02  # of the law: drives and rounding make as much
 BLOCK = 1.0  # s, over which errors of the torque may hang together
 LEAST_BLOCKS = 5
 AVERAGED = 0.05  # s; the gyro's noise in the law alone would make the factor smaller than it is
+LEAST_TORQUE = 0.05  # N m; a sensor beside a free bar reads as much from the bar's own inertia
+LEAST_EXPLAINED = 0.5  # of the torque by lean rate, lean and steer; of a sensor's noise or a push they explain nothing
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,24 @@ def factor_of(products: Array) -> TorqueFactor | None:
     scores = products[:, 0] - factor * products[:, 1]
     std = float(np.sqrt(n / (n - 1) * (scores @ scores))) / energy
     return TorqueFactor(float(factor), std, float(both / np.sqrt(energy * torque_energy)))
+
+
+def controlling_torque(response: Response) -> float:
+    """Greatest torque [N m] of those that answer the motion while free, as a controller's do; 0 where they do not."""
+    if response.T_delta is None:
+        return 0.0
+    rows = max(1, round(AVERAGED / response.dt))
+    free = np.ones(len(response.t)) if response.free is None else response.free.astype(float)
+    motion = [y for y in (response.phi_dot, response.phi, response.delta) if y is not None]
+    torque, freely, *moved = (_means(y, rows) for y in (response.T_delta, free, *motion))
+    known = (freely == 1.0) & np.isfinite(np.array([torque, *moved])).all(axis=0)
+    torque, columns = torque[known], np.column_stack([*(y[known] for y in moved), np.ones(int(known.sum()))])
+    if len(torque) * AVERAGED < LEAST_BLOCKS * BLOCK:
+        return 0.0
+    left = torque - columns @ np.linalg.lstsq(columns, torque, rcond=None)[0]
+    reached = float(np.abs(torque).max())
+    answers = np.var(left) < (1.0 - LEAST_EXPLAINED) * np.var(torque)
+    return reached if answers and reached > LEAST_TORQUE else 0.0
 
 
 def go_by_logged_torque(recorded: Recorded) -> Response:

@@ -16,6 +16,7 @@ from experiments.recordings.foreign.formats.registry import read_table
 from experiments.recordings.foreign.mapping import Mapping
 from experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
 from experiments.recordings.foreign.table import Table
+from experiments.recordings.torque_law import controlling_torque
 from experiments.theory.theory import lean_feedback, open_loop
 from models.array_types import Array
 from models.errors import InputError
@@ -53,7 +54,21 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         **signals,  # type: ignore[arg-type]
     )
     columns = {name: column.column or f"the constant {name}" for name, column in mapping.quantities.items()}
+    response = replace(response, remarks=(*response.remarks, *_unstated_law(response, mapping)))
     return Recorded(response, columns, beside, mapping.law)
+
+
+def _unstated_law(response: Response, mapping: Mapping) -> tuple[str, ...]:
+    """Doubt a bicycle that the mapping calls uncontrolled, where its logged torque answers its motion."""
+    reached = controlling_torque(response) if mapping.law is None else 0.0
+    if not reached:
+        return ()
+    said = (
+        f"{mapping.quantities['T_delta'].column}: the logged torque reaches {reached:.2g} N m while free and answers "
+        f"the motion, but {mapping.name} states no law, so theory takes the bicycle alone; state it as [law], or leave "
+        "[T_delta] out if no such torque acted"
+    )
+    return (said,)
 
 
 def mapped_theory(bicycle: Bicycle | None, law: tuple[float, float] | None) -> Theory | None:

@@ -1,5 +1,6 @@
 """A logged torque that is not that of the stated law is told of, and is what theory goes by."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from experiments.analysis.analyze import analyze_responses
 from experiments.datatypes import Response
-from experiments.recordings import torque_law
+from experiments.recordings import foreign, torque_law
 from experiments.recordings.checked import Recorded
 from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.torque_law import go_by_logged_torque, torque_factor
@@ -15,6 +16,8 @@ from experiments.theory.theory import lean_feedback
 from models import catalogue
 from models.coordinates import PHI_DOT
 from models.plant.plant import Kick
+from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, write_csv
+from tests.experiments.recordings.test_foreign_mapping import EXAMPLE
 from tests.models.plant.riding import DT, free
 
 DELFT = catalogue.load_bicycle("DelftSbW2024")
@@ -85,3 +88,39 @@ def test_noise_of_the_gyro_is_not_taken_for_a_weak_drive(averaged, monkeypatch):
     noisy = recorded.put("phi_dot", recorded.response.phi_dot + noise)
     told = any("of the stated law" in remark for remark in go_by_logged_torque(noisy).remarks)
     assert told is not averaged
+
+
+LAW = re.search(r"\[law\].*?\n\n", EXAMPLE, re.S)[0]
+SI = signals()
+BESIDE_A_FREE_BAR = 0.1 * np.random.default_rng(2).standard_normal(len(SI["t"])) - 0.2  # N m, noise and a zero error
+PUSHED_BARS = sum(3.0 * (np.abs(SI["t"] - kick) < 0.1) for kick in KICKS)  # N m, before the motion that answers it
+
+
+def remarks_on(tmp_path, said, torque):
+    """What is said of a log of this torque (n,) N m under the mapping of the docs with this in place of its law."""
+    (tmp_path / "m.toml").write_text(said + EXAMPLE.replace(LAW, ""))
+    log = write_csv(tmp_path / "log.csv", in_their_units({**SI, "T_delta": torque}))
+    return "".join(foreign.read_foreign(log, tmp_path / "m.toml").remarks)
+
+
+@pytest.mark.parametrize("said", ['law = "uncontrolled"\n', ""])
+def test_a_torque_that_controls_a_bicycle_without_a_law_is_told_of(tmp_path, said):
+    reached = np.abs(SI["T_delta"].reshape(-1, 5).mean(axis=1)).max()  # over 0.05 s
+    told = remarks_on(tmp_path, said, SI["T_delta"])
+    assert re.search(rf"motor: the logged torque reaches {reached:.2g} N m while free and answers the motion", told)
+    assert "m.toml states no law" in told
+    assert "state it as [law]" in told
+
+
+@pytest.mark.parametrize(
+    "torque",
+    [
+        0.0 * SI["t"],
+        BESIDE_A_FREE_BAR,
+        PUSHED_BARS,
+        np.where(SI["armed"] > 0.0, 0.0, 5.0),  # held by the drive until it is free
+        0.004 * SI["T_delta"],  # crosstalk
+    ],
+)
+def test_noise_and_torques_that_do_not_control_are_left_alone(tmp_path, torque):
+    assert "law" not in remarks_on(tmp_path, "", torque)
