@@ -47,6 +47,7 @@ NEEDS = {  # keys of a table, and what it has to have one of where it has some o
     "free": (("equals", "after"), ("column",)),
     "rows": (("equals",), ("column",)),
 }
+OF_ONE_SENSOR = {"v", "wheel"}  # a wheel may tell both: the bicycle's radius then checks the scale of the speed
 PLAIN_KEYS = ("label", "bicycle", "law", "kind", "format")
 SHIPPED_MAPPINGS = "mapping-{}.toml"  # in experiments/recordings/data
 
@@ -135,6 +136,7 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
     missing = [key for key in REQUIRED_QUANTITIES if key not in quantities and not kind]
     if missing:
         raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
+    _require_own_columns(quantities, name)
     for key, needs in NEEDS.items():
         _require_source(document.get(key, {}), needs, f"{name} [{key}]")
     _require_one_source(document.get("kicks", {}), f"{name} [kicks]")
@@ -168,6 +170,18 @@ def _require_known(document: AnyMapping[str, Any], name: str) -> None:
         elif key in QUANTITY_UNITS or (key in OTHER_KEYS and key not in PLAIN_KEYS):
             raise InputError(
                 f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {shortened(value)}"
+            )
+
+
+def _require_own_columns(quantities: AnyMapping[str, Column], name: str) -> None:
+    """Refuse a column that is said to be two quantities; a flag may be a quantity as well, and so may its times."""
+    taken: dict[str, str] = {}
+    for quantity, column in quantities.items():
+        other = taken.setdefault(column.column, quantity) if column.column else quantity
+        if other != quantity and {other, quantity} != OF_ONE_SENSOR:
+            raise InputError(
+                f"{name}: wanted a column of its own for each quantity, found {shortened(column.column)} under "
+                f"[{other}] and [{quantity}]; correct one of them"
             )
 
 

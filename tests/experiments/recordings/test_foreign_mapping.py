@@ -250,6 +250,7 @@ def test_rounded_times_are_taken_as_even(tmp_path, described):
         (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nsign = 2", ["[phi]", "sign"]),
         (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nconstant = 2", ["[phi]", "both"]),
         (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nscale = '2 deg'", ["[phi]", "both"]),
+        (LEAST + "[psi_dot]\ncolumn = 'gyro_x'\nunit = 'deg/s'", ["its own", "'gyro_x'", "[phi_dot] and [psi_dot]"]),
         (LEAST + "[kicks]\ntimes = ['a']", ["[kicks]", "4.1", "'a'"]),
         (LEAST + "[kicks]\ntimes = [9.0]\ncolumn = 'kick'", ["[kicks]: column would be ignored beside times"]),
         (LEAST + "[kicks]\ncolumn = 'gyro_x'\nclock = 'time'", ["[kicks]: clock would be ignored beside column"]),
@@ -284,6 +285,13 @@ def test_a_mapping_that_cannot_be_gets_one_sentence(tmp_path, described, text, w
     sentence = str(caught.value)
     assert "\n" not in sentence
     assert all(word in sentence for word in words), sentence
+
+
+def test_a_flag_may_be_a_quantity_and_a_wheel_may_tell_the_speed_too(tmp_path, described):
+    path = write_csv(tmp_path / "log.csv", THEIRS)
+    wheel = LEAST.replace("constant = 14.4", 'column = "belt"') + '[wheel]\ncolumn = "belt"\nscale = "0.8 rad/s"\n'
+    flags = wheel + '[kicks]\ncolumn = "gyro_x"\n[free]\ncolumn = "belt"\n'
+    assert foreign.read_foreign(path, described(flags), trust=True).free.all()
 
 
 @pytest.mark.parametrize("name", ["v5.mat", "v73.mat", "some.h5", "some.parquet"])
