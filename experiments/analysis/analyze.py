@@ -18,7 +18,7 @@ from experiments.analysis.process_noise.fits import in_random_torques
 from experiments.analysis.process_noise.wording import noise_json
 from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle, without_stops
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
-from experiments.analysis.window_notes import apply_notes
+from experiments.analysis.window_notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
 from experiments.analysis.windows.cut import make_window
 from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
@@ -179,16 +179,18 @@ def given_window(response: Response, t_start: float, t_end: float) -> Window:
     Raises
     ------
     InputError
-        When the recording does not hold that time.
+        When the recording does not hold that time, or not all of it.
     """
-    half = 0.5 * response.dt
-    rows = np.flatnonzero((response.t >= t_start - half) & (response.t <= t_end + half))
-    if t_end <= t_start or len(rows) < 10:
+    t, half = response.t, 0.5 * response.dt
+    rows = np.flatnonzero((t >= t_start - half) & (t <= t_end + half))
+    outside = t_start < t[0] - PRINTED_ROUNDING or t_end > t[-1] + PRINTED_ROUNDING
+    if t_end <= t_start or len(rows) < 10 or outside:
         raise InputError(
             f"the window {t_start:g} to {t_end:g} s holds {len(rows)} samples of {response.source}, which runs "
-            f"from {response.t[0]:.3f} to {response.t[-1]:.3f} s: give a start and a later end within it"
+            f"from {t[0]:.3f} to {t[-1]:.3f} s: give a start and a later end within it"
         )
-    return make_window(response, int(rows[0]), int(rows[-1]) + 1, "given by a person")
+    start, stop = int(rows[0]), int(rows[-1]) + 1
+    return make_window(response, start, stop, f"given {BY_PERSON}{across_not_free(response, start, stop)}")
 
 
 def _verdict_json(v: GoodnessOfFit) -> dict[str, Any]:

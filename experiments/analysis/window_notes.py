@@ -167,10 +167,15 @@ def _given(response: Response, note: Note, where: str, old: Window | None, refus
         before = f"{old.t_start:.2f}-{old.t_end:.2f} s, {old.rule}" if old else ""
         before = before or (f"refused: {refused.reason}" if refused else "")
         rule = f"moved {BY_PERSON}: {note.reason} ({note.where}); was {before}"
-    if response.free is not None and not response.free[start:stop].all():
-        bad = t[start:stop][~response.free[start:stop]]
-        rule += f"; not free, says the recording, from {bad[0]:.2f} to {bad[-1]:.2f} s"
-    return make_window(response, start, stop, rule)
+    return make_window(response, start, stop, rule + across_not_free(response, start, stop))
+
+
+def across_not_free(response: Response, start: int, stop: int) -> str:
+    """Addition to the rule of a person's window of rows start to stop, where it crosses what is not free."""
+    if response.free is None or response.free[start:stop].all():
+        return ""
+    bad = response.t[start:stop][~response.free[start:stop]]
+    return f"; not free, says the recording, from {bad[0]:.2f} to {bad[-1]:.2f} s"
 
 
 def attach_notes(responses: Sequence[Response], paths: Sequence[Path], given: Path | None = None) -> list[Response]:

@@ -1,5 +1,7 @@
 """The walk of a log as a whole: which estimator, which window, what becomes of each part."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -67,3 +69,20 @@ def test_what_cannot_be_used_is_rejected_with_its_reason():
     analysis = analyze_responses([response], (0.3, 0.9))  # half a cycle
     assert analysis.comparisons == ()
     assert "cycle" in analysis.rejected[0].reason
+
+
+@pytest.mark.parametrize(("t_start", "t_end"), [(0.3, 3.0), (-0.2, 2.0)])
+def test_a_window_beyond_the_recording_is_refused(t_start, t_end):
+    """What lay outside was cut off without a word."""
+    response = falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)
+    with pytest.raises(InputError, match=r"which runs from 0\.000 to 2\.495 s: give a start and a later end within it"):
+        given_window(response, t_start, t_end)
+    assert given_window(response, 0.0, 2.5).stop == 500  # as windows are printed, to 0.01 s
+
+
+def test_a_given_window_across_what_is_not_free_says_so():
+    response = falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)
+    marked = replace(response, free=(response.t < 1.0) | (response.t > 1.2))
+    assert given_window(marked, 0.3, 0.9).rule == "given by a person"
+    said = given_window(marked, 0.3, 2.0).rule
+    assert said == "given by a person; not free, says the recording, from 1.00 to 1.20 s"
