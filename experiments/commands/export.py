@@ -57,6 +57,8 @@ def export(
         return
     told = progress_screen if OutputFile(files[0], "the export").is_stream else screen  # the table may be there
     told.print(f"{len(log.ticks) - lost} rows written to {files[0]}", soft_wrap=True)
+    if not log.complete:
+        told.print(log.recovered, soft_wrap=True)
     if lost:
         told.print(f"{lost} rows are left out: their part of the log is damaged", soft_wrap=True)
     for path in files[1:]:

@@ -63,6 +63,14 @@ def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda d
     on_progress : callable
         Told how many rows of a long run have been read, of how many.
     """
+    response = _response_of_rows(run, on_progress)
+    if run.complete:
+        return response
+    return replace(response, remarks=(run.recovered, *response.remarks))
+
+
+def _response_of_rows(run: Run, on_progress: Callable[[int, int], None]) -> Response:
+    """Response of the rows of a run that were read."""
     if not isinstance(run.ticks, StoredRows):
         return _whole(run)
     n = len(run.ticks)

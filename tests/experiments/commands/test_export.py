@@ -197,6 +197,18 @@ def test_mcap_of_a_cut_log_has_its_index_again(run, tmp_path):
         export_run(cut, "mcap")
 
 
+@pytest.mark.parametrize("command", [["export", "-o", "cut.csv"], ["analyze"]])
+def test_a_run_that_is_not_whole_is_told_of(run, tmp_path, monkeypatch, command):
+    """Only --json had it, and `riderless info`."""
+    (tmp_path / "cut").mkdir()
+    data = (run.folder / "run.mcap").read_bytes()
+    (tmp_path / "cut" / "run.mcap").write_bytes(data[: len(data) // 2])
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, [command[0], "cut", *command[1:]])
+    assert done.exit_code == 0
+    assert re.search(r"read \d+ rows and \d+ markers of a run that is not whole: it has no stop record", done.stdout)
+
+
 def test_a_table_without_its_header_says_what_to_do(exported, tmp_path):
     path = tmp_path / "alone.csv"
     path.write_bytes(exported["csv"].read_bytes())
