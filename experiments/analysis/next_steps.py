@@ -54,9 +54,16 @@ def next_steps(
     without = [r for r in responses if r.key not in measured]
     if not without:
         return []
+    still = [r for r in without if not r.v.any()]
+    without = [r for r in without if r.v.any()]  # of a bicycle at rest theory expects nothing that a kick would change
     sources = {response.source for response in without}
     reasons = [r.reason for r in rejected if r.source in sources]
     steps = [
+        f"{response.source}: v is 0 m/s in every row: if it rolled, record the speed, or state it in the mapping "
+        "(constant under [v])"
+        for response in still
+    ]
+    steps += [
         f"the steer of {name} met {stop.phrase}: kick less, or give it more way"
         for name, stops in stops_by_bicycle(without).items()
         for stop in stops

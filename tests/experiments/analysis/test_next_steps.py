@@ -62,6 +62,15 @@ def test_each_reason_has_its_remedy(change, words):
     assert result.rejected
 
 
+def test_a_speed_that_nobody_reads_is_named():
+    """It was told that the motion is too noisy, and to kick harder: theory knew a bicycle at rest."""
+    rolling = kicked(kicks=(2.0, 8.0), d=-1.07, w=5.01)
+    result = analyze(replace(rolling, v=0.0 * rolling.v, theory=open_loop(SILVER), bicycle=SILVER))
+    assert not result.comparisons
+    assert "what to do next: synthetic: v is 0 m/s in every row: if it rolled, record the speed" in said(result)
+    assert "kick harder" not in said(result)
+
+
 def test_what_could_be_measured_needs_no_advice():
     good = replace(kicked(kicks=(2.0, 8.0), d=-1.07, w=5.01), theory=open_loop(SILVER), bicycle=SILVER)
     result = analyze(good)
