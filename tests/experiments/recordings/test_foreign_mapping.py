@@ -341,6 +341,28 @@ def test_a_text_where_a_number_was_wanted_gets_its_remedy(tmp_path, described, l
         foreign.read_foreign(path, described(LEAST))
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda lines: ["Recorded by Bob", *lines],
+            "found 2 in line 2 of .*: names .*header_line = 2 under",
+        ),
+        (lambda lines: ["By Bob", "at 4 m/s", *lines], "found 2 in line 3 of .*: names .*header_line = 3 under"),
+        (lambda lines: [*lines[:9], lines[9] + ",1", *lines[10:]], "found 3 in line 10 of .*: correct .*ragged = true"),
+        (lambda lines: [*lines, "17"], "found 1 in line 1802 of .*: cut short there, delete that line"),
+        (lambda lines: [*lines[:9], "", "a,b", *lines[9:]], "found 0 in line 10 of .*: a file of its own"),
+    ],
+)
+def test_a_row_of_another_length_gets_its_remedy(tmp_path, described, change, said):
+    """Every one of them was told to be deleted, the line of names under a title too."""
+    path = write_csv(tmp_path / "log.csv", {k: THEIRS[k] for k in ("time", "gyro_x")})
+    path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
+    with pytest.raises(InputError, match=said.replace(": ", ";.*")) as caught:
+        foreign.read_foreign(path, described(LEAST))
+    assert ("delete that line" in str(caught.value)) == ("delete" in said)
+
+
 def test_columns_of_matrices_and_of_tables_inside_files(tmp_path):
     import h5py
     from scipy.io import savemat

@@ -25,6 +25,7 @@ SPACES = " "  # any number of them between two values
 COMMENT = "#"
 LONGEST_LINE = 1_000_000  # characters
 MOST_UNPACKED = 2_000_000_000  # characters of a packed text: hours at 1 kHz, and no bomb
+_IN_MAPPING = "under [text] of a mapping"
 TEXT_BYTES = 150  # of memory that a value takes where not all are numbers
 
 
@@ -70,8 +71,12 @@ def read(
     header_line += _comments(path) if header_line == 1 else 0
     head = _lines(path, 0, header_line)
     if len(head) < header_line or not head[-1].strip():
-        found = "an empty file" if not any(_stream(path, 0)) else f"no header in line {header_line}"
-        raise InputError(f"wanted a CSV file with a line of column names, found {found}: {path}; add the header")
+        empty = not any(_stream(path, 0))
+        found = "an empty file" if empty else f"no header in line {header_line}"
+        remedy = "" if empty else f", or say its line with header_line {_IN_MAPPING}"
+        raise InputError(
+            f"wanted a CSV file with a line of column names, found {found}: {path}; add the header{remedy}"
+        )
     header, first = head[-1], header_line + skip
     delimiter = delimiter or _delimiter(header, next(_stream(path, first), ""))
     names = _told_apart([name.strip().strip('"') for name in split_line(header, delimiter)])
@@ -196,15 +201,17 @@ def _texts(path: Path, body: Iterator[str], names: list[str], delimiter: str, li
     """Columns, each of numbers where all of it is, else of texts; rows of another length are refused."""
     rows: list[list[str]] = []
     blank = 0
+    read = _rows(body, delimiter)
     try:
-        for number, row in enumerate(_rows(body, delimiter), start=line):
+        for number, row in enumerate(read, start=line):
             if not row:  # the file may end in blank lines
                 blank = blank or number
                 continue
             if blank or len(row) != len(names):
+                remedy = _length_remedy(row, len(names), blank, number, last=not any(read))
                 raise InputError(
                     f"wanted {len(names)} values in every row, found {0 if blank else len(row)} in line "
-                    f"{blank or number} of {path}; if the recording was cut short there, delete that line"
+                    f"{blank or number} of {path}; {remedy}"
                 )
             rows.append(row)
             require_memory(TEXT_BYTES * len(names) * len(rows), path)
@@ -217,6 +224,35 @@ def _texts(path: Path, body: Iterator[str], names: list[str], delimiter: str, li
         except ValueError:
             columns[name] = np.array(values, dtype=object)
     return columns
+
+
+def _length_remedy(row: list[str], wanted: int, blank: int, number: int, last: bool) -> str:
+    """Tell what to do about a row of another length than the line of names.
+
+    Parameters
+    ----------
+    row : list of str
+        Its values.
+    wanted : int
+        Number of names.
+    blank : int
+        Number of an empty line before it; 0 for none.
+    number : int
+        Of its line.
+    last : bool
+        No line follows.
+    """
+    if blank:
+        return "what follows an empty line belongs in a file of its own"
+    if last:
+        return "if the recording was cut short there, delete that line"
+    if len(row) > wanted and not any(_is_number(value) for value in row):
+        return f"if the names of the columns stand there, say header_line = {number} {_IN_MAPPING}"
+    return f"correct it, or say ragged = true {_IN_MAPPING} if rows may be longer or shorter"
+
+
+def _is_number(text: str) -> bool:
+    return _number_or_nothing(text) != "nan"
 
 
 def _rows(body: Iterator[str], delimiter: str) -> Iterator[list[str]]:
