@@ -19,6 +19,7 @@ from experiments.recordings.foreign.table import Table
 from experiments.recordings.torque_law import controlling_torque
 from experiments.theory.theory import lean_feedback, open_loop
 from models.array_types import Array
+from models.bicycle_file import shortened
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -82,7 +83,14 @@ def _chosen(table: Table, mapping: Mapping) -> Table:
     """Select the rows that the mapping wants."""
     if not mapping.rows:
         return table
-    keep = _flag(table, mapping.rows, f"{mapping.name} [rows]")
+    where = f"{mapping.name} [rows]"
+    keep = _flag(table, mapping.rows, where)
+    if not keep.any():
+        wanted = shortened(mapping.rows["equals"]) if "equals" in mapping.rows else "not 0"
+        raise InputError(
+            f"{where}: wanted rows of {table.source} in which column {mapping.rows['column']} is {wanted}, found none; "
+            "correct it"
+        )
     columns = {name: values[keep] if len(values) == len(keep) else values for name, values in table.columns.items()}
     return Table(table.path, columns, table.meta, table.first_line)
 
@@ -190,7 +198,13 @@ def _free(table: Table, mapping: Mapping, grid: times.EvenGrid) -> NDArray[np.bo
     if "intervals" in given:
         inside, half = np.zeros(len(grid.t), bool), 0.5 * (grid.t[1] - grid.t[0])
         for interval in given["intervals"]:
-            inside |= (grid.t >= interval[0] - half) & (grid.t <= interval[1] + half)
+            rows = (grid.t >= interval[0] - half) & (grid.t <= interval[1] + half)
+            if not rows.any():
+                raise InputError(
+                    f"{where}: wanted intervals of {table.source}, which runs from {grid.t[0]:.3f} to "
+                    f"{grid.t[-1]:.3f} s, found {interval[0]:g} to {interval[1]:g} s; correct it"
+                )
+            inside |= rows
         free &= inside
     return free
 
