@@ -179,18 +179,19 @@ def given_window(response: Response, t_start: float, t_end: float) -> Window:
     Raises
     ------
     InputError
-        When the recording does not hold that time, or not all of it.
+        When the recording does not hold that time.
     """
     t, half = response.t, 0.5 * response.dt
     rows = np.flatnonzero((t >= t_start - half) & (t <= t_end + half))
-    outside = t_start < t[0] - PRINTED_ROUNDING or t_end > t[-1] + PRINTED_ROUNDING
-    if t_end <= t_start or len(rows) < 10 or outside:
+    if t_end <= t_start or len(rows) < 10:
         raise InputError(
             f"the window {t_start:g} to {t_end:g} s holds {len(rows)} samples of {response.source}, which runs "
             f"from {t[0]:.3f} to {t[-1]:.3f} s: give a start and a later end within it"
         )
     start, stop = int(rows[0]), int(rows[-1]) + 1
-    return make_window(response, start, stop, f"given {BY_PERSON}{across_not_free(response, start, stop)}")
+    beyond = t_start < t[0] - PRINTED_ROUNDING or t_end > t[-1] + PRINTED_ROUNDING
+    cut = f" as {t_start:g} to {t_end:g} s, which the recording does not hold all of" if beyond else ""
+    return make_window(response, start, stop, f"given {BY_PERSON}{cut}{across_not_free(response, start, stop)}")
 
 
 def _verdict_json(v: GoodnessOfFit) -> dict[str, Any]:
