@@ -21,6 +21,8 @@ def test_the_rigs_of_the_docs_read(name, device):
         ("rtk", "lat_deg = 52.0116", "", r"a ubx needs lat_deg \[deg\], latitude of a point on the lane's middle"),
         ("camera", "x0_mm = 0.0", "", r"a camera needs x0_mm \[mm\], where the lane's middle begins"),
         ("rtk", "rtk = 2", "kind = 2", "a ubx has no setting kind: its settings are lat_deg"),
+        ("rtk", "z_m = -1.0", "z_m = 1.0", r"place\.z_m = 1 m is below the ground: z points down, so write z_m = -1"),
+        ("rtk", "z_m = -0.50", "z_m = 0.50", r"imu\.z_m = 0\.5 m is below the ground: z points down"),
         ("rtk", "baud = 115200", "baud = 9600", "9600 baud is too slow for a ubx at 10 Hz: a NAV-PVT of 100 bytes"),
     ],
 )
