@@ -55,7 +55,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from firmware_interface.twins import virtual_node
 
         multiprocessing.set_forkserver_preload(["pytest", "experiments.emulation.spawn"])
-        virtual_node.START_METHOD = "forkserver"
+        virtual_node.CONTEXT = multiprocessing.get_context("forkserver")
 
 
 _given_up: list[str] = []

@@ -7,14 +7,16 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from firmware_interface.quiet_spawn import QUIET_SPAWN
 from hil.controllers.controller import Controller
 from hil.rig.rig import Rig
 from hil.rig.task import Task
@@ -143,13 +145,20 @@ def spread(
     if jobs <= 1:
         yield from ((i, function(piece)) for i, piece in enumerate(pieces))
         return
-    # new interpreters: a fork would copy locks that threads of this process hold
-    pool, others = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")), set(active_children())
-    try:
+    with worker_processes(jobs) as pool:
         futures = {pool.submit(function, piece): i for i, piece in enumerate(pieces)}
         for future in as_completed(futures):
             yield futures[future], future.result()
-    except BaseException:  # SIGTERM to this process alone: those that work for it end as well
+
+
+@contextmanager
+def worker_processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Give a pool of ``jobs`` processes, which ends with what it is used for, however that ends."""
+    # new interpreters: a fork would copy locks that threads of this process hold
+    pool, others = ProcessPoolExecutor(jobs, mp_context=QUIET_SPAWN), set(active_children())
+    try:
+        yield pool
+    except BaseException:  # Ctrl-C does not reach them, nor SIGTERM to this process alone
         for process in set(active_children()) - others:
             process.terminate()
         raise

@@ -4,13 +4,11 @@ They take seconds of a processor, so they are made in a process of their own, wh
 """
 
 import os
-import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from math import hypot, isfinite
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from experiments.datatypes import AGREEMENT, Comparison, Response
 from experiments.live.schema import LiveFit, ShownWindow
 from experiments.recordings.read import is_run, read_recording
 from experiments.recordings.runs import run_of
+from firmware_interface.quiet_spawn import QUIET_SPAWN
 from models.errors import InputError
 
 _NICE = 19
@@ -28,7 +27,7 @@ _NICE = 19
 
 def new_fitter() -> ProcessPoolExecutor:
     """Process for fits, behind all others in the line for a processor."""
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_go_last)
+    return ProcessPoolExecutor(1, mp_context=QUIET_SPAWN, initializer=_go_last)
 
 
 class FoundFits:
@@ -163,6 +162,5 @@ def _said(c: Comparison) -> str:
 
 
 def _go_last() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that asked
     with suppress(OSError):
         os.nice(_NICE)

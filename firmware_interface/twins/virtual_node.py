@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
 from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.node.layouts import SAMPLE_SIZE
+from firmware_interface.quiet_spawn import QUIET_SPAWN
 from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
 from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
@@ -29,7 +31,7 @@ from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, 
 from firmware_interface.twins.paced_line import PacedLine, SamplingSchedule, bytes_carried
 from firmware_interface.twins.pseudo_port import PseudoPort
 
-START_METHOD: Literal["spawn", "forkserver"] = "spawn"  # of the process that serves: a fork would copy threads' locks
+CONTEXT: BaseContext = QUIET_SPAWN  # of the process that serves: a fork would copy threads' locks
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
 
@@ -340,7 +342,7 @@ def spawn(
     DeviceError
         If the plant could not be made, or nothing is served within `START_TIMEOUT`.
     """
-    context: Any = multiprocessing.get_context(START_METHOD)
+    context: Any = CONTEXT
     ours, theirs = context.Pipe(duplex=False)
     stop = context.RawValue("b", 0)
     report = context.RawArray("d", len(Report._fields))
@@ -375,7 +377,7 @@ def _serve(
     report: Any,
 ) -> None:
     """Run as the body of the process: tell the path, serve until told to stop or left alone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the controller, which then stops us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for the controller, which then stops us; of a fork, not held back
     try:
         node = config.make(make_plant(*args), faults, np.frombuffer(report))
         node.warm_up()

@@ -1,15 +1,13 @@
 """Play of the cases of a search, on all cores, with the same result on any number of them."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 
 from numpy.typing import NDArray
 
-from experiments.campaigns.sweeps import cores
+from experiments.campaigns.sweeps import cores, worker_processes
 from experiments.studies.fault_injection.cases import CaseOptions
 from experiments.studies.fault_injection.danger import Danger
 from experiments.studies.fault_injection.judge import judge_case
@@ -67,7 +65,7 @@ def evaluating(jobs: int | None) -> Iterator[Evaluator]:
     if (jobs or cores()) == 1:
         yield evaluate_here
         return
-    with ProcessPoolExecutor(jobs or cores(), mp_context=get_context("spawn")) as pool:
+    with worker_processes(jobs or cores()) as pool:
 
         def evaluate(population: NDArray, options: CaseOptions) -> list[Evaluated]:
             return list(pool.map(partial(evaluate_genes, options=options), population, chunksize=CASES_PER_PIECE))
