@@ -51,10 +51,14 @@ def find_key_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
 
 
 def find_line_named(lines: Mapping[KeyPath, int], sentence: str) -> int | None:
-    """Find the line of the key that a sentence names most precisely, if it names one."""
+    """Find the line of the key that a sentence names most precisely, if it names one: with most parts of its path."""
     words = set(re.findall(r"[A-Za-z0-9_]+", sentence))
-    named = [(len(path), -number) for path, number in lines.items() if path and path[-1] in words]
-    return -max(named)[1] if named else None
+    named = [
+        (sum(part in words for part in path), len(path), -number)
+        for path, number in lines.items()
+        if path and path[-1] in words
+    ]
+    return -max(named)[-1] if named else None
 
 
 def describe_faults(
