@@ -14,6 +14,28 @@ _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_.\"'-]+)\s*=")
 MOST_FAULTS = 3  # that one sentence tells
 LONGEST_VALUE = 40  # characters
+_UNITS = {  # behind the name of a key, the longest first
+    "Nms_per_rad": "N m s/rad",
+    "Nm_per_rad": "N m/rad",
+    "rad_per_s": "rad/s",
+    "m_per_s2": "m/s^2",
+    "m_per_s": "m/s",
+    "Nms_rad": "N m s/rad",
+    "rad_s": "rad/s",
+    "m_s2": "m/s^2",
+    "m_s": "m/s",
+    "per_s": "1/s",
+    "kgm2": "kg m^2",
+    "days": "days",
+    "deg": "deg",
+    "rad": "rad",
+    "Hz": "Hz",
+    "Nm": "N m",
+    "A": "A",
+    "m": "m",
+    "s": "s",
+}
+_RANGE_FAULTS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "finite_number")
 KeyPath = tuple[str | int, ...]
 
 
@@ -79,10 +101,12 @@ def describe_faults(
     faults = []
     for e in error.errors():
         loc = (*table, *e["loc"])
-        line, unit = find_key_line(lines, loc), _unit(str(loc[-1]) if loc else "")
+        line, unit = find_key_line(lines, loc), _unit(loc)
         where = f"line {line}, " if line else ""
-        found = f"found {shortened(e['input'], LONGEST_VALUE)}{unit}" if e["type"] != "missing" else "it is not there"
-        wrong = f"{e['msg'].lower()}{unit}"
+        measured = e["type"] in _RANGE_FAULTS and isinstance(e["input"], int | float)
+        value = f"{shortened(e['input'], LONGEST_VALUE)}{unit if measured else ''}"
+        found = f"found {value}" if e["type"] != "missing" else "it is not there"
+        wrong = f"{e['msg'].lower()}{unit}" if measured else _plainly(e["type"], e["msg"].lower(), unit)
         if e["type"] == "extra_forbidden":
             wrong = f"there is no such key{_meant(str(loc[-1]), _keys_beside(model, e['loc']))}"
         faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {wrong} ({found})")
@@ -113,9 +137,15 @@ def _meant(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _unit(key: str) -> str:
-    """Unit that a key's name ends in."""
-    if rate := re.search(r"_(m|rad)_per_s$", key):
-        return f" {rate.group(1)}/s"
-    units = {"Hz": "Hz", "s": "s", "m": "m", "days": "days", "Nm": "N m", "A": "A"}
-    return f" {units[end]}" if "_" in key and (end := key.rsplit("_", 1)[-1]) in units else ""
+def _unit(path: KeyPath) -> str:
+    """Unit that the name of a key ends in, behind a space; of an element of a list that of the list."""
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    return next((f" {unit}" for end, unit in _UNITS.items() if key.endswith(f"_{end}")), "")
+
+
+def _plainly(kind: str, message: str, unit: str) -> str:
+    """Say a fault of form without pydantic's own words for it: a number or a list is wanted, in a unit or in none."""
+    if kind in ("float_type", "float_parsing", "int_type", "int_parsing"):
+        return f"{message.partition(',')[0]}{f' in{unit}' if unit else ''}"
+    a_list = f"list{f' of numbers in{unit}' if unit else ''}"
+    return message.replace("valid tuple", a_list).replace("tuple", "list").replace(" after validation", "")

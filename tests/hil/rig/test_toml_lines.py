@@ -2,6 +2,7 @@
 
 import pytest
 
+from experiments.campaigns.file import plan_campaign
 from hil.rig.file import read_rig
 from hil.rig.toml_lines import find_key_lines
 from models.errors import InputError
@@ -23,3 +24,32 @@ def test_a_faulty_limit_is_found_where_it_stands(tmp_path):
     reason = next(line for line in NODE.splitlines() if line.startswith('reason = "45 deg'))
     line = find_key_lines(NODE)["limits", "steer", "value"]
     assert f"line {line}: limit 'steer' needs a value" in refusal(tmp_path, reason, "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("rate_Hz = 200", 'rate_Hz = "200 Hz"', "rate_Hz: input should be a valid number in Hz (found '200 Hz');"),
+        ("rate_Hz = 200", "rate_Hz = 5", "rate_Hz: input should be greater than 10 Hz (found 5 Hz);"),
+        ("baud = 921600", "baud = -1", "baud: input should be greater than 0 (found -1);"),
+        ("baud = 921600", "carries = 3", "carries: input should be a list (found 3);"),
+    ],
+)
+def test_units_stand_behind_numbers_alone(tmp_path, old, new, words):
+    assert words in refusal(tmp_path, old, new)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"speeds_m_s": 4.5}, "speeds_m_s: input should be a list of numbers in m/s (found 4.5);"),
+        ({"speeds_m_s": []}, "speeds_m_s: list should have at least 1 item, not 0 (found []);"),
+        ({"speeds_m_s": [4.5, -1.0]}, "speeds_m_s.1: input should be greater than 0 m/s (found -1.0 m/s);"),
+        ({"speeds_m_s": [5.0], "lean_rate_rad_s": 20}, "than or equal to 3 rad/s (found 20 rad/s);"),
+    ],
+)
+def test_units_of_a_campaign_are_whole(settings, words):
+    protocol = {"kind": "coast_down", **settings}
+    with pytest.raises(InputError) as caught:
+        plan_campaign({"name": "x", "protocol": [protocol]})
+    assert words in str(caught.value)
