@@ -12,6 +12,7 @@ from models.likely_mistakes import corrected, likely_mistakes
 from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameter_units import si_parameters
 from models.plausible import Values, odd_traits
+from models.plausible_deviations import odd_deviations
 from models.text_file import read_text_file
 
 FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
@@ -85,7 +86,7 @@ def likely_causes(fields: dict[str, Any]) -> str:
 def trusted_for(fields: dict[str, Any], trust: bool) -> str:
     """Reason for which the fields of a bicycle are trusted; "" for a plausible bicycle that gives none.
 
-    An implausible one that is trusted is warned of (`UnusualBicycle`), in one line.
+    An implausible one, also by its standard deviations, that is trusted is warned of (`UnusualBicycle`), in one line.
 
     Raises
     ------
@@ -94,23 +95,24 @@ def trusted_for(fields: dict[str, Any], trust: bool) -> str:
     """
     values = _given(fields)
     reason = str(fields.get("trust", "")).strip()
-    if not any(odd_traits(values)):
+    deviations = list(odd_deviations(values, fields.get("std", {})))
+    if not (deviations or any(odd_traits(values))):
         return reason
     if not (trust or reason):
-        raise InputError(f"bicycle {fields['name']!r} is implausible: {_implausible(values)}; {REMEDY}")
+        why = "; ".join([*_implausible(values), *deviations])
+        raise InputError(f"bicycle {fields['name']!r} is implausible: {why}; {REMEDY}")
     reason = reason or TRUSTED_BY_COMMAND
-    warnings.warn(
-        f"bicycle {fields['name']!r} is unusual: {_remarks(values)}; trusted: {reason}", UnusualBicycle, stacklevel=4
-    )
+    why = "; ".join([*filter(None, [_remarks(values)]), *deviations])
+    warnings.warn(f"bicycle {fields['name']!r} is unusual: {why}; trusted: {reason}", UnusualBicycle, stacklevel=4)
     return reason
 
 
-def _implausible(values: Values) -> str:
+def _implausible(values: Values) -> list[str]:
     """Likely mistakes, and what is implausible even without them."""
     mistakes = likely_mistakes(values)
     left = corrected(values, mistakes)
     remarks = [_remarks(left)] if any(odd_traits(left)) else []
-    return "; ".join([each.sentence(values) for each in mistakes] + remarks)
+    return [each.sentence(values) for each in mistakes] + remarks
 
 
 def _given(fields: dict[str, Any]) -> dict[str, float]:
