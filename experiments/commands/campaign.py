@@ -1,12 +1,15 @@
 """`riderless campaign`: the main job, from bicycles to a report."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._unattended import ArmUnattended
+
+if TYPE_CHECKING:
+    from hil.rig.rig import Rig
 
 
 def campaign(
@@ -61,8 +64,6 @@ def campaign(
 
     from experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import paths_of
-    from experiments.commands._unattended import require_attended
     from experiments.commands._warmup_steps import compiling_for_campaigns
     from experiments.terminal.campaign import show_course, show_finished, show_rehearsals
     from experiments.terminal.campaign_display import TerminalDisplay, UnattendedDisplay
@@ -91,8 +92,8 @@ def campaign(
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     if foresee and (whole.usual or whole.learning is not None):
         raise InputError("--foresee wants a campaign file whose conditions are planned: leave it out, or give one")
-    paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
-    if require_attended(paths, yes_arm_unattended):
+    paths, unattended = _ports_of(whole.machine if wired else None, port or [], yes_arm_unattended)
+    if unattended:
         display = UnattendedDisplay(heed)
     display.feed = None if whole.lockstep else feed_of(live)
     with compiling_for_campaigns() if whole.lockstep else nullcontext():
@@ -115,6 +116,23 @@ def campaign(
         show_finished(result.findings, result.folder)
     if not result.complete:
         raise typer.Exit(1)
+
+
+def _ports_of(machine: "Rig | None", given: list[str], unattended: bool) -> tuple[list[str], bool]:
+    """Paths of a real machine's ports, and whether it is armed unattended; one that cannot be opened is refused.
+
+    That is before a folder is made, and before anybody is asked to hold a bicycle that is not there.
+    """
+    from experiments.commands._rig_arguments import paths_of
+    from experiments.commands._unattended import require_attended
+    from hil.runners.session import open_ports
+
+    if machine is None:
+        return [], False
+    paths = paths_of(machine, given)
+    agreed = bool(require_attended(paths, unattended))
+    with open_ports(machine, paths):
+        return paths, agreed
 
 
 def _again(

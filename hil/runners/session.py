@@ -184,16 +184,30 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
         When there are not as many paths as ports, rig and devices do not fit together, or the limits are those of an
         old log that no machine may have.
     """
-    rig.require_path_for_each_port(paths)
     rig.limits.require_plausible()
-    with ExitStack() as stack:
-        ports = [
-            stack.enter_context(open_line(path, wired.baud, wired.device, device(wired.device).over_udp))
-            for path, wired in zip(paths, rig.ports, strict=True)
-        ]
+    with open_ports(rig, paths) as ports:
         devices = introduce_devices(rig, ports)
         rig, calibration = agree_with_devices(rig, devices)
         yield [port.fd for port in ports], devices, rig, calibration
+
+
+@contextmanager
+def open_ports(rig: Rig, paths: Sequence[str]) -> Iterator[list[SerialPort]]:
+    """Open the ports of a rig for ourselves alone; nothing is said to the devices.
+
+    Raises
+    ------
+    DeviceError
+        When a port is missing or busy.
+    InputError
+        When there are not as many paths as ports.
+    """
+    rig.require_path_for_each_port(paths)
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(open_line(path, wired.baud, wired.device, device(wired.device).over_udp))
+            for path, wired in zip(paths, rig.ports, strict=True)
+        ]
 
 
 def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:

@@ -82,6 +82,14 @@ def test_nobody_at_a_terminal_is_refused_before_the_port_is_touched(tmp_path, na
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_campaign_without_its_port_is_refused_before_anything_is_made_or_asked(tmp_path):
+    command = [*CLI, "campaign", str(campaign_file(tmp_path)), "--port", "/dev/nowhere", "-o", "runs"]
+    done = without_terminal("empty", command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "riderless: no port /dev/nowhere; " in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_virtual_bicycle_and_a_port_that_is_none_need_nobody(tmp_path):
     assert not require_attended([], agreed=False)
     assert not require_attended([str(tmp_path / "nothing")], agreed=False), "its own refusal is the better one"
