@@ -10,6 +10,7 @@ from pathlib import Path
 
 from models import catalogue
 from models.errors import InputError
+from models.text_file import read_text_file
 
 NEXT_STEPS = (  # what to type in the folder, and what it is for
     ("riderless design bicycle.toml --speeds 2:8:0.5 -o gains.toml", "gains over speed, and what they promise"),
@@ -55,27 +56,35 @@ def starter_files(bike: str) -> dict[str, str]:
     Parameters
     ----------
     bike : str
-        Bicycle of the catalogue whose parameters stand in ``bicycle.toml``.
+        Bicycle of the catalogue whose parameters stand in ``bicycle.toml``, or a file that is copied there.
 
     Raises
     ------
     InputError
-        The catalogue has no such bicycle.
+        The catalogue has no such bicycle, or the file holds none.
     """
     catalogue.load_bicycle(bike)
-    bicycle = files("models.bicycles").joinpath(f"{bike}.toml").read_text(encoding="utf-8")
+    bicycle = _bicycle_text(bike)
     here = files("experiments.campaigns").joinpath("starter")
     rig, campaign = (here.joinpath(name).read_text(encoding="utf-8") for name in ("rig.toml", "campaign.toml"))
     mapping = here.joinpath("mapping.toml").read_text(encoding="utf-8")
     programs = {name: here.joinpath(f"{name}.txt").read_text(encoding="utf-8") for name in _PROGRAMS}
     return {
-        "bicycle.toml": _with(bicycle, "name", "my bicycle"),
+        "bicycle.toml": bicycle,
         "rig.toml": _with(_with(rig, "name", "my rig"), "bicycle", "bicycle.toml"),
         "campaign.toml": _without(_with(campaign, "rig", "rig.toml"), "bicycles"),
         "mapping.toml": mapping,
         **programs,
         "README.md": _ABOUT.format(bike=bike, steps=_listed(NEXT_STEPS), more=_listed(MORE_STEPS)),
     }
+
+
+def _bicycle_text(bike: str) -> str:
+    """Text of a person's own bicycle as it stands in its file; one of the catalogue becomes theirs by its name."""
+    if bike.endswith(catalogue.BICYCLE_SUFFIX):
+        return read_text_file(Path(bike))
+    text = files("models.bicycles").joinpath(f"{bike}{catalogue.BICYCLE_SUFFIX}").read_text(encoding="utf-8")
+    return _with(text, "name", "my bicycle")
 
 
 def _listed(steps: Sequence[tuple[str, str]]) -> str:

@@ -8,9 +8,9 @@ import typer
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Where the files are written; made if it is not there.")] = Path("."),
-    bike: Annotated[str, typer.Option(help="Bicycle of the catalogue whose parameters stand in bicycle.toml.")] = (
-        "Benchmark"
-    ),
+    bike: Annotated[
+        str, typer.Option(help="Bicycle of the catalogue, or a TOML file, whose parameters stand in bicycle.toml.")
+    ] = "Benchmark",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write example files into a folder, and say what to type next. Overwrites nothing.

@@ -52,6 +52,17 @@ def test_what_it_writes_can_be_read(riderless, tmp_path):  # noqa: F811
         assert f"    {command}" in (tmp_path / "lab/README.md").read_text(encoding="utf-8")
 
 
+def test_a_bicycle_of_ones_own_is_copied(riderless, tmp_path):  # noqa: F811
+    own = tmp_path / "ours.toml"
+    own.write_text(catalogue.load_bicycle("Silver").to_toml() + "# weighed twice\n", encoding="utf-8")
+    assert riderless("init", str(tmp_path / "lab"), "--bike", str(own))[0] == 0
+    assert (tmp_path / "lab/bicycle.toml").read_bytes() == own.read_bytes()
+    assert read_rig(tmp_path / "lab/rig.toml").bicycle.name == "Silver"
+    assert (
+        read_campaign(tmp_path / "lab/campaign.toml").conditions[0].rig.bicycle.w == catalogue.load_bicycle("Silver").w
+    )
+
+
 def test_another_bicycle(riderless, tmp_path):  # noqa: F811
     assert riderless("init", tmp_path, "--bike", "Silver")[0] == 0
     assert catalogue.load_bicycle(str(tmp_path / "bicycle.toml")).c == catalogue.load_bicycle("Silver").c
