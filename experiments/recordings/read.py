@@ -1,9 +1,11 @@
 """Read recordings of any kind, our runs or others' files, as a Response; find them in folders."""
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from experiments.datatypes import Response
 from experiments.recordings import foreign
@@ -13,6 +15,17 @@ from experiments.recordings.runs import run_of
 from hil.logs.export import MARKERS_SUFFIX
 from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
+from models.file_format import VERSIONS, load_toml
+from models.text_file import read_text_file
+
+_TABLES = {  # by which a file without a format line is known
+    "parameters": "a bicycle",
+    "protocol": "a campaign",
+    "limits": "a rig",
+    "port": "a rig",
+    "states": "gains",
+}
+_NOUNS = {"gain schedule": "gains", "steer schedule": "gains"}
 
 
 def read_recording(
@@ -35,6 +48,7 @@ def read_recording(
     path = Path(path)
     if is_run(path):
         return response_of_run(read_named_run(path))
+    _refuse_own_file(path)
     return foreign.read_foreign(path, mapping, preset, bicycle, trust)
 
 
@@ -64,6 +78,34 @@ def read_named_run(path: Path) -> Run:
 def is_run(path: Path) -> bool:
     """Is this a run of ours, a folder or a log?"""
     return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
+
+
+def _refuse_own_file(path: Path) -> None:
+    """Refuse a TOML file: read as text, it would be a table with one column, and its blank lines a fault of it.
+
+    Raises
+    ------
+    InputError
+        Says what the file is, where that shows.
+    """
+    if path.suffix.lower() != ".toml" or not path.is_file():
+        return
+    raise InputError(
+        f"wanted a recording, found {_kind_of_settings(path)} in {path}: give a run folder, or a file of a recording "
+        f"({', '.join(RECORDING_SUFFIXES)}); a mapping goes behind --mapping, a bicycle behind --bicycle"
+    )
+
+
+def _kind_of_settings(path: Path) -> str:
+    """Say what a TOML file holds, by its format line or its tables."""
+    try:
+        table: dict[str, Any] = load_toml(read_text_file(path))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return "something else"
+    for noun in VERSIONS:
+        if str(table.get("format", "")).startswith(f"riderless {noun} "):
+            return _NOUNS.get(noun, f"a {noun}")
+    return next((what for key, what in _TABLES.items() if key in table), "settings in TOML")
 
 
 def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:

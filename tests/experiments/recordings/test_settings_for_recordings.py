@@ -1,0 +1,37 @@
+"""TOML files where a recording is wanted: told by what they are, and never as a recording with a faulty line."""
+
+import pytest
+
+from experiments.recordings.read import read_recording
+from models import catalogue
+from models.errors import InputError
+from tests.paths import DOCS
+
+BICYCLE = catalogue.load_bicycle("Silver").to_toml()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ((DOCS / "rigs/node.toml").read_text(encoding="utf-8"), "a rig"),
+        ((DOCS / "campaigns/treadmill.toml").read_text(encoding="utf-8"), "a campaign"),
+        (BICYCLE, "a bicycle"),
+        ('format = "riderless gain schedule 1"\n\n[loop]\n', "gains"),
+        ('format = "riderless mapping 1"\n', "a mapping"),
+        ("x = 1\n\ny = 2\n", "settings in TOML"),
+        ("[[", "something else"),
+    ],
+)
+def test_a_file_of_settings_is_no_recording(tmp_path, text, found):
+    path = tmp_path / "own.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        read_recording(path)
+    said = str(refused.value)
+    assert said.startswith(f"wanted a recording, found {found} in {path}: give a run folder, or a file of a recording")
+    assert "delete" not in said
+
+
+def test_a_file_that_is_not_there_is_told_as_missing(tmp_path):
+    with pytest.raises(InputError, match=r"none\.toml: No such file or directory; check the path"):
+        read_recording(tmp_path / "none.toml")
