@@ -41,6 +41,12 @@ def read_text(text_or_path: str | Path) -> tuple[str, str]:
 
 def fields_of(table: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `Bicycle` from a TOML table, its shape checked; values are left to `Bicycle`."""
+    stray = [key for key in table if key.partition("_")[0] in PARAMETERS]
+    if stray and "parameters" not in table:
+        raise InputError(
+            f"wanted the parameters in a table [parameters], found {stray[0]} = {shortened(table[stray[0]])} without "
+            "it: write [parameters] on a line before the first of them"
+        )
     faults = list(unknown_keys(table, FILE_KEYS, "key"))
     parameters = table.get("parameters", {})
     missing = table.get("missing", [])
@@ -63,6 +69,10 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
         faults.append(f"[parameters] lacks {named}{more}")
     if "name" not in table:
         faults.append('it has no name (name = "...")')
+    if _blank(table.get("name")):
+        faults.append('name = "" is none: write name = "..."')
+    if _blank(table.get("trust")):
+        faults.append('trust = "" gives no reason: write trust = "why", or leave it out')
     std = {"std": si_parameters(table["std"], faults)} if isinstance(table.get("std"), dict) else {}
     if faults:
         raise InputError("; ".join(faults))
@@ -73,6 +83,11 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
         **parameters,
         **substitutes,
     }
+
+
+def _blank(value: Any) -> bool:
+    """Tell whether a value is text without a letter."""
+    return isinstance(value, str) and not value.strip()
 
 
 def likely_causes(fields: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ def calibrate(
     rig_file: Annotated[Path, typer.Argument(metavar="RIG", help="Rig file (TOML) to measure for, and to write.")],
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Calibrate a virtual bicycle on a stand.")] = False,
-    only: Annotated[str, typer.Option(help="Parts, with commas: gyro, mounting, steer, wheel, drive.")] = "",
+    only: Annotated[str | None, typer.Option(help="Parts, with commas: gyro, mounting, steer, wheel, drive.")] = None,
     rollout_m: Annotated[float | None, typer.Option(help="m between the two marks of the roll-out.")] = None,
     torque: Annotated[float | None, typer.Option(help="N m, of the drive's sweep; by default, gentle.")] = None,
     added_inertia: Annotated[
@@ -57,10 +57,10 @@ def calibrate(
     rig.calibrated()
     if pull_test:
         return tell_pull_test(context, rig_file, rig, pull_test, partial(_write_if_wanted, rig_file, yes, as_json))
-    parts = [part.strip() for part in only.split(",") if part.strip()] or list(CALIBRATION_PARTS)
+    parts = list(CALIBRATION_PARTS) if only is None else [part.strip() for part in only.split(",") if part.strip()]
     unknown = sorted(set(parts) - set(CALIBRATION_PARTS))
-    if unknown:
-        raise InputError(f"--only knows {', '.join(CALIBRATION_PARTS)}, found {', '.join(unknown)}")
+    if unknown or not parts:
+        raise InputError(f"--only knows {', '.join(CALIBRATION_PARTS)}, found {', '.join(unknown) or 'none of them'}")
     _refuse_ignored(context, parts)
     require_one_machine(emulated, port)
     if rollout_m is None and emulated:

@@ -167,6 +167,13 @@ def test_toml_with_wrong_keys_or_values_is_refused_in_one_sentence(benchmark, tm
         (_without(good, "mB = "), "[parameters] lacks mB (kg, rear frame mass)"),
         (_without(good, "name = "), "it has no name"),
         (_without(good, "IByy = "), "[parameters] lacks IByy"),  # missing, and not said to be
+        (good.replace('name = "Benchmark"', 'name = " "'), 'name = "" is none: write name = "..."'),
+        ('trust = ""\n' + good, 'trust = "" gives no reason: write trust = "why", or leave it out'),
+        (
+            _without(good, "[parameters]"),
+            ": wanted the parameters in a table [parameters], found w = 1.02 without it: write [parameters] on a line "
+            "before the first of them",
+        ),
         (good.replace("mB = ", "MB = "), "unknown parameter 'MB' (did you mean 'mB'?)"),
         ('colour = "red"\n' + good, "unknown key 'colour'"),
         (good.replace("mB = 85.0", 'mB = "85"'), "mB = '85' must be a finite number in kg"),

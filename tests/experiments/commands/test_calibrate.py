@@ -289,6 +289,7 @@ class _Nobody:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (("--only", ""), "--only knows gyro, mounting, steer, wheel, drive, found none of them"),
         (("--only", "gyro,brakes"), "--only knows gyro, mounting, steer, wheel, drive, found brakes"),
         (("--port", "/dev/nothing"), "give either --port or --emulated"),
         (("--rollout-m", "1"), "more than one turn, 1.9 m"),
