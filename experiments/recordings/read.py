@@ -24,6 +24,8 @@ _TABLES = {  # by which a file without a format line is known
     "limits": "a rig",
     "port": "a rig",
     "states": "gains",
+    "time": "a mapping",
+    "phi_dot": "a mapping",
 }
 _NOUNS = {"gain schedule": "gains", "steer schedule": "gains"}
 

@@ -173,7 +173,7 @@ REFUSED = {
     "sed: there is no such key; did you mean seed?": [f"campaign campaign-unknown-key.toml {REHEARSED}"],
     "there is no bicycle 'Silvia'": [f"campaign campaign-unknown-bicycle.toml {REHEARSED}"],
     "two runs of the campaign would be called": [f"campaign campaign-bicycle-twice.toml {REHEARSED}"],
-    "bicycles: tuple should have at least 1 item": [f"campaign campaign-no-bicycles.toml {REHEARSED}"],
+    "bicycles: list should have at least 1 item": [f"campaign campaign-no-bicycles.toml {REHEARSED}"],
     "no rig file can be read at": [f"campaign campaign-rig-missing.toml {REHEARSED}"],
     "seed: input should be": [
         f"campaign campaign-seed-text.toml {REHEARSED}",
