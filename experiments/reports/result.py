@@ -82,7 +82,7 @@ class AnalysisResult:
 
     @property
     def remarks(self) -> list[tuple[str, str]]:
-        """What was noticed about the recordings: name of each, and a sentence."""
+        """Sentences on what was noticed about the recordings, each behind the recording's name."""
         return [(response.source, said) for response in self.responses for said in response.remarks]
 
     @property
