@@ -5,6 +5,7 @@ Bands around a prediction, the search for what would explain a disagreement and 
 all move the same named quantities: those of `models.parameters` and those of `MACHINE_QUANTITIES`.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -34,7 +35,8 @@ class Dynamics:
     sample of ``dt`` seconds. ``output`` is the row that gives the lean rate. ``embed(v)`` (n, 4)
     maps a bicycle state (phi, delta, phi_dot, delta_dot) to the whole state at the start of a
     window, everything else (observer, drive, delay) being consistent with it; ``hidden(v)`` adds what need
-    not be, such as the observer's slow errors.
+    not be, such as the observer's slow errors. ``roll_gyro(v)`` is the row of what is read for the lean rate, where
+    that is something else.
     """
 
     name: str  # "open loop", "whole sampled loop, lqr", ...
@@ -52,6 +54,11 @@ class Dynamics:
     drive: Callable[[float], Array] | None = None  # (m,): row that gives the torque of the drive on the steer [N m]
     feedback: Callable[[float], Array] | None = None  # (m,): row that gives the torque that is commanded [N m]
     command: Callable[[float], Array] | None = None  # (m,): state after one sample, per N m added to the command
+    roll_gyro: Callable[[float], Array] | None = None  # (m,): row of what the roll gyro reads; None: the lean rate
+
+    def lean_rate_read(self, v: float) -> Array:
+        """Row (m,) that gives the lean rate as the roll gyro reads it at speed ``v`` [m/s]."""
+        return self.output if self.roll_gyro is None else self.roll_gyro(v)
 
     def starts(self, v: float) -> Array:
         """Whole states (n, 4 + k) at speed ``v`` [m/s] of each unit state of the bicycle, then of the hidden starts."""
@@ -101,6 +108,7 @@ class PhysicalRange(NamedTuple):
 ANYTHING = PhysicalRange(-np.inf, np.inf, "")
 A_SENSOR = PhysicalRange(0.5, 2.0, "a sensor that is off by a factor of two is a wrong unit")
 A_FILTER = PhysicalRange(-0.1, 0.1, "no filter of an instrument for a bicycle is later than 0.1 s")
+A_MOUNTING = PhysicalRange(-0.175, 0.175, "a sensor that is mounted 10 deg askew is seen with the eye")
 A_BODY = PhysicalRange(0.1, 10.0, "a body ten times lighter or heavier is another body")
 
 
@@ -116,6 +124,7 @@ class Quantity(NamedTuple):
 
 MACHINE_QUANTITIES = {
     "speed_scale": Quantity("", 1.0, 0.01, "true speed per measured speed", A_SENSOR),
+    "imu_pitch": Quantity("rad", 0.0, 0.0175, "pitch of the inertial sensor on the frame, nose up", A_MOUNTING),
     "drive_gain": Quantity(
         "",
         1.0,
@@ -302,8 +311,8 @@ def unit_of(name: str) -> str:
 
 
 def shown_unit(unit: str) -> tuple[float, str]:
-    """Unit in which a size is read, and how many of it an SI unit is: %, where there is none, ms, else SI."""
-    return {"": (100.0, "%"), "s": (1e3, "ms")}.get(unit, (1.0, unit))
+    """Unit in which a size is read, and how many of it an SI unit is: %, where there is none, ms, deg, else SI."""
+    return {"": (100.0, "%"), "s": (1e3, "ms"), "rad": (math.degrees(1.0), "deg")}.get(unit, (1.0, unit))
 
 
 def plain_name(name: str) -> str:

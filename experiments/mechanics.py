@@ -23,12 +23,14 @@ class Mechanics:
     torque : (m,) array or None
         Row that gives the torque of the drive on the steer axis [N m] from the m states; None without a drive.
     readings : callable or None
-        Change of the next state per unit of each instrument's reading, (m, 4), at a measured speed; columns as
-        `hil.design.closed_loop.MEASURED_CHANNELS`. None where nothing is fed back by way of instruments.
+        Change of the next state per unit of what each instrument, well mounted, reads, (m, 4), at a measured speed;
+        columns as `hil.design.closed_loop.MEASURED_CHANNELS`. None where nothing is fed back by way of instruments.
     instruments : callable or None
         Matrix (4, m) from the states to those readings, at a measured speed.
     x_imu, z_imu : float
         Place of the inertial sensor on the rear frame [m].
+    imu_pitch : float
+        rad, of that sensor on the frame, nose up.
     """
 
     bicycle: Bicycle
@@ -39,3 +41,4 @@ class Mechanics:
     instruments: Callable[[float], Array] | None = None
     x_imu: float = 0.0
     z_imu: float = 0.0
+    imu_pitch: float = 0.0

@@ -119,7 +119,7 @@ def difference_influence(influence: Array, start: InitialState) -> tuple[Array, 
 def loop_noise(dynamics: Dynamics, v: float, dt: float) -> RowNoise:
     """Gather the noise of a loop's sensors in lean rate and steer, as rows of a recording every ``dt`` s show it."""
     steer = np.eye(len(dynamics.states))[dynamics.states.index("delta")]
-    return row_noise(dynamics, {"phi_dot": dynamics.output, "delta": steer}, v, dt)
+    return row_noise(dynamics, {"phi_dot": dynamics.lean_rate_read(v), "delta": steer}, v, dt)
 
 
 def sensor_covariance(dynamics: Dynamics, v: float, dt: float, channels: tuple[Array, Array]) -> Array:

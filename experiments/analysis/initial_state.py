@@ -114,7 +114,7 @@ def _linear_start(response: Response, window: Window, dynamics: Dynamics) -> _Li
     """Search the start of `estimate_initial_state`."""
     v, misread = measured_speed(response, window)
     states = free_response(dynamics, v, response.dt, misread)
-    lean_rates = np.einsum("m,nmj->nj", dynamics.output, states)
+    lean_rates = np.einsum("m,nmj->nj", dynamics.lean_rate_read(window.v_mean), states)
     moved = [lean_rates]
     if "delta" in dynamics.states:
         moved.append(states[:, dynamics.states.index("delta")])

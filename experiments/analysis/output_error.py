@@ -27,9 +27,9 @@ from experiments.theory.forced_response import commanded_response, forced_respon
 from experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses
 from experiments.theory.kalman import InnovationFilter, innovation_filter
 from experiments.theory.theory import theory_for
-from hil.design.closed_loop import yaw_rate
+from hil.design.loop_parts.instruments import gyro_readings, pitched_gyros, yaw_rate
 from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI_DOT, STATES
+from models.coordinates import DELTA, DELTA_DOT, STATES
 from models.errors import InputError
 
 AVERAGING_TIME = 0.02  # s; a weave of 10 rad/s turns by a fifth of a radian in it
@@ -95,8 +95,8 @@ class Segment:
     def filter(self) -> InnovationFilter | None:
         """Innovation filter for the motion that a controller makes of its sensors' noise, as theory has the loop."""
         v = self.window.v_mean
-        rows = {"phi_dot": np.eye(len(STATES))[PHI_DOT], "delta": np.eye(len(STATES))[DELTA]}
-        rows["psi_dot"] = yaw_rate(self.theory.variant({})[0], v)
+        roll, yaw = gyro_readings(self.theory.variant({})[0], v)
+        rows = {"phi_dot": roll, "delta": np.eye(len(STATES))[DELTA], "psi_dot": yaw}
         least = {name: LEAST_NOISE * size for name, size in self.sizes.items()}
         shown = {name: rows[name] for name in self.channels}
         return innovation_filter(self.theory.dynamics(), shown, least, v, self.dt, len(self.v))
@@ -254,7 +254,7 @@ def _shown(
     segment: Segment, theories: Sequence[Theory], several: Sequence[Dynamics], states: Array
 ) -> dict[str, Array]:
     """Readings of the sensors in states (q, n, m, j); (q, n, j) each."""
-    found = {"phi_dot": np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)}
+    found = {}
     scale, lag = (np.array([theory.nominal(name) for theory in theories]) for name in ("steer_scale", "steer_lag"))
     later = states[:, :, DELTA] - lag[:, None, None] * states[:, :, DELTA_DOT]
     found["delta"] = scale[:, None, None] * later
@@ -263,7 +263,10 @@ def _shown(
         real = theory.variant({})[0]
         row[:] = yaw_rate(real, 0.0), yaw_rate(real, 1.0) - yaw_rate(real, 0.0)
     still, per_speed = (np.einsum("qm,qnmj->qnj", rows[:, i], states[:, :, BICYCLE_STARTS]) for i in (0, 1))
-    found["psi_dot"] = still + segment.v[:, None] * per_speed
+    lean_rate = np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)
+    gyros = np.array([pitched_gyros(theory.nominal("imu_pitch")) for theory in theories])
+    rates = np.stack([lean_rate, still + segment.v[:, None] * per_speed])
+    found["phi_dot"], found["psi_dot"] = np.einsum("qab,bqnj->aqnj", gyros, rates)
     return found
 
 

@@ -21,7 +21,7 @@ from experiments.theory.forced_response import commanded_response, propagate_inp
 from experiments.theory.run_theory import loop_theory
 from experiments.theory.theory import open_loop
 from hil.controllers.controller import Controller
-from hil.design.closed_loop import SampledLoop, yaw_rate
+from hil.design.closed_loop import SampledLoop, gyro_readings
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 from models.array_types import Array
@@ -176,10 +176,10 @@ def paper_window(
         source="paper",
         kind="riderless",
         t=dt * np.arange(n, dtype=np.float64),
-        phi_dot=states @ dynamics.output,
+        phi_dot=states @ dynamics.lean_rate_read(v),
         v=np.full(n, v),
         delta=states[:, DELTA],
-        psi_dot=states[:, :4] @ yaw_rate(theory.variant({})[0], v),
+        psi_dot=states[:, :4] @ gyro_readings(theory.variant({})[0], v)[1],
         T_played=played if kick.by == "drive" else None,
         bicycle=theory.bicycle,
         theory=theory,

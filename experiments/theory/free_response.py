@@ -78,7 +78,7 @@ def simulate_free_response(
         source=f"theory of {theory.bicycle.name}",
         kind="riderless",
         t=dt * np.arange(len(speeds), dtype=np.float64),
-        phi_dot=states @ dynamics.output,
+        phi_dot=states @ dynamics.lean_rate_read(float(speeds.mean())),
         v=speeds,
         phi=states[:, PHI],
         delta=states[:, DELTA],

@@ -39,7 +39,7 @@ def noise_effects(dynamics: Dynamics, machine: WindowMachine, v: float, dt: floa
     noise, n = dynamics.noise(v), len(machine.tables.v)
     e = noise.shape[1]
     steer = np.eye(len(dynamics.states))[DELTA]
-    before = settled_root(row_noise(dynamics, {"phi_dot": dynamics.output, "delta": steer}, v, dt))
+    before = settled_root(row_noise(dynamics, {"phi_dot": dynamics.lean_rate_read(v), "delta": steer}, v, dt))
     chance = np.random.default_rng(NOISE_SEED)
     within = _both_ways(chance.standard_normal((n * machine.tables.per_sample, e, PAIRS)))
     earlier = _both_ways(chance.standard_normal((before.shape[1], PAIRS)))

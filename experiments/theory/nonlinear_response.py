@@ -32,7 +32,7 @@ from experiments.theory.machine_steps import (
     Nonlinearities,
     simulate_machine,
 )
-from hil.design.closed_loop import yaw_rate
+from hil.design.loop_parts.instruments import pitched_gyros, yaw_rate
 from models.array_types import Array
 from models.coordinates import STATES
 from models.errors import InputError
@@ -66,6 +66,7 @@ class WindowMachine:
     nonlinearities: Nonlinearities
     embed: Array  # (m, 4 + k)
     rest: Array  # (m,) where the machine is at rest under the offset of its drive
+    gyros: Array  # (2, 2) roll and yaw rate as they are read
 
     def simulate(self, starts: Array, shaking: Shaking | None = None) -> WindowMotion:
         """Simulate the motions from starts (4 + k, c): lean, steer [rad], their rates [rad/s], hidden starts.
@@ -80,7 +81,8 @@ class WindowMachine:
         shaken = np.zeros((0, *whole.shape)) if shaking is None else shaking.steps
         begin = whole if shaking is None else whole + shaking.before
         shown = simulate_machine(begin, self.tables, self.nonlinearities, shaken)
-        return WindowMotion(shown[:, SHOWN_LEAN_RATE], shown[:, SHOWN_STEER], shown[:, SHOWN_YAW_RATE])
+        roll, yaw = np.einsum("ab,nbc->anc", self.gyros, shown[:, [SHOWN_LEAN_RATE, SHOWN_YAW_RATE]])
+        return WindowMotion(roll, shown[:, SHOWN_STEER], yaw)
 
 
 def nonlinear_response(
@@ -174,7 +176,8 @@ def window_machine(
         place=(mechanics.bicycle.lam, mechanics.x_imu, mechanics.z_imu),
     )
     rest = _rest(F[0], forced[0][0] @ steer[0], nonlinearities)
-    return WindowMachine(tables, nonlinearities, dynamics.starts(float(v[0])), rest)
+    gyros = pitched_gyros(mechanics.imu_pitch)
+    return WindowMachine(tables, nonlinearities, dynamics.starts(float(v[0])), rest, gyros)
 
 
 def _at_speed(mechanics: Mechanics, v: float, torque: Array, step: float) -> tuple[Array, Array, Array, Array]:

@@ -41,7 +41,7 @@ def torque_rows(dynamics: Dynamics, noise: ProcessNoise, v: float, dt: float) ->
     F, B, step = torque_map(dynamics, v, dt)
     m = len(F)
     outputs = np.zeros((2, m + TORQUES))
-    outputs[0, :m], outputs[1, dynamics.states.index("delta")] = dynamics.output, 1.0
+    outputs[0, :m], outputs[1, dynamics.states.index("delta")] = dynamics.lean_rate_read(v), 1.0
     whole = np.block([[F, B], [np.zeros((TORQUES, m)), np.eye(TORQUES)]])
     samples = max(round(dt / step), 1)
     power, means = np.eye(m + TORQUES), np.zeros_like(outputs)

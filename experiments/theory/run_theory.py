@@ -8,12 +8,14 @@ import numpy as np
 from experiments.datatypes import Dynamics
 from experiments.dynamics import SAMPLED_LOOP, Theory
 from experiments.mechanics import Mechanics
+from experiments.theory.machine_steps import ROLL_GYRO
 from experiments.theory.theory import open_loop, steer_torque_rates
 from firmware_interface.devices.link import ROLE_PLACE
 from firmware_interface.devices.registry import device
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.lane import hold_lane_back
+from hil.design.loop_parts.instruments import GYROS, pitched_gyros
 from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
 from hil.design.schedule import GainSchedule
 from hil.logs.header import RunHeader
@@ -27,6 +29,7 @@ from models.parameters import Bicycle
 from models.plant.drive_losses import DriveLosses
 
 SPEEDS_KEPT = 64  # speeds
+MOUNTING_STD = {"imu_pitch": float(np.radians(0.3))}  # what the step `mounting` of a calibration leaves
 LEAST_NOISE_ROWS = 100
 MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
 LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
@@ -62,7 +65,7 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     """
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
-        return replace(_bicycle_alone(header, bicycle), std=rig.std)
+        return replace(_bicycle_alone(header, bicycle), std=how_well_known(rig))
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, held back"
@@ -87,11 +90,16 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
         f"{SAMPLED_LOOP}{name}",
         rig.bicycle,
         _LoopDynamics(rig, schedule, name, noise, steer_age),
-        rig.std,
+        how_well_known(rig),
         {"drive_gain": rig.losses.gain} if rig.losses.gain != 1.0 else {},
         losses=rig.losses,
         known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
     )
+
+
+def how_well_known(rig: Rig) -> dict[str, float]:
+    """Standard deviations of a rig's quantities, SI; where it says nothing of its sensor, what a calibration leaves."""
+    return {**MOUNTING_STD, **rig.std}
 
 
 @dataclass(frozen=True)
@@ -126,14 +134,16 @@ class _LoopDynamics:
                 real.matrices,
                 real.speed_scale,
                 torque=real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
-                readings=lambda v: loop.noise(v, np.ones(len(MEASURED_CHANNELS))),
+                readings=lambda v: _change_by_readings(loop, v),
                 instruments=loop.instruments,
                 x_imu=rig.x_imu,
                 z_imu=rig.z_imu,
+                imu_pitch=real.imu_pitch,
             ),
             steer_torque=lambda v: _steer_torque_after(loop, v),
             drive=lambda v: real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
             command=loop.input_vector,
+            roll_gyro=lambda v: loop.instruments(v)[ROLL_GYRO],
         )
 
 
@@ -161,6 +171,13 @@ def is_linear(header: RunHeader) -> bool:
     """Say whether a run's machine was emulated by linear equations, which hold however far it leans."""
     known = "" if not header.scenario else LINEAR_MODEL  # emulated before a header named its model
     return header.emulation.get("model", known) == LINEAR_MODEL
+
+
+def _change_by_readings(loop: SampledLoop, v: float) -> Array:
+    """Change of the loop's state (m, 4) per unit of what each instrument, well mounted, reads at speed ``v`` [m/s]."""
+    change = loop.noise(v, np.ones(len(MEASURED_CHANNELS)))
+    change[:, GYROS] = change[:, GYROS] @ pitched_gyros(loop.real.imu_pitch)
+    return change
 
 
 def _steer_torque_after(loop: SampledLoop, v: float) -> Array:

@@ -8,9 +8,10 @@ import numpy as np
 from experiments.datatypes import Response
 from experiments.dynamics import Dynamics, Theory
 from experiments.mechanics import Mechanics
+from hil.design.closed_loop import gyro_readings
 from models import catalogue
 from models.array_types import Array
-from models.coordinates import ANGLE_STATES, DELTA, PHI, PHI_DOT, RATE_STATES, STATES
+from models.coordinates import ANGLE_STATES, DELTA, PHI_DOT, RATE_STATES, STATES
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle
@@ -26,8 +27,9 @@ def _uncontrolled(real: Variant, more_delay: float) -> Dynamics:
     return _four_states(
         "open loop",
         lambda v: real.system(v)[0],
-        Mechanics(real.bicycle, real.matrices, real.speed_scale),
+        Mechanics(real.bicycle, real.matrices, real.speed_scale, imu_pitch=real.imu_pitch),
         lambda v: steer_torque_rates(real.matrices(v)[0]),
+        lambda v: _roll_gyro(real, v),
     )
 
 
@@ -66,11 +68,16 @@ class _LeanFeedback:
         return self.k * max(self.v0 - v, 0.0)
 
     def __call__(self, real: Variant, more_delay: float) -> Dynamics:
+        def read(v: float) -> Array:
+            return _roll_gyro(real, v)
+
         def matrices(v: float) -> tuple[Array, Array, Array]:
             gain = real.drive_gain * self.commanded(v)
             mass, damping, stiffness = real.matrices(v)
-            mass[DELTA, PHI] += gain * more_delay
-            damping[DELTA, PHI] -= gain
+            by_angles, by_rates = gain * read(v)[ANGLE_STATES], gain * read(v)[RATE_STATES]
+            mass[DELTA] += more_delay * by_rates
+            damping[DELTA] += more_delay * by_angles - by_rates
+            stiffness[DELTA] -= by_angles
             return mass, damping, stiffness
 
         def matrix(v: float) -> Array:
@@ -83,11 +90,18 @@ class _LeanFeedback:
         return _four_states(
             self.name,
             matrix,
-            Mechanics(real.bicycle, matrices, real.speed_scale),
+            Mechanics(real.bicycle, matrices, real.speed_scale, imu_pitch=real.imu_pitch),
             lambda v: steer_torque_rates(matrices(v)[0]),
-            lambda v: self.commanded(v) * np.eye(len(STATES))[PHI_DOT],
+            read,
+            lambda v: self.commanded(v) * read(v),
             real.drive_gain,
         )
+
+
+def _roll_gyro(real: Variant, v: float) -> Array:
+    """Row (4,) of what the roll gyro reads on the bicycle's four states."""
+    roll, _ = gyro_readings(real, v)
+    return np.asarray(roll)
 
 
 def steer_torque_rates(mass: Array) -> Array:
@@ -102,6 +116,7 @@ def _four_states(
     matrix: Callable[[float], Array],
     mechanics: Mechanics,
     steer_torque: Callable[[float], Array],
+    roll_gyro: Callable[[float], Array],
     feedback: Callable[[float], Array] | None = None,
     drive_gain: float = 1.0,
 ) -> Dynamics:
@@ -109,7 +124,7 @@ def _four_states(
 
     Parameters
     ----------
-    name, matrix, mechanics, steer_torque, feedback
+    name, matrix, mechanics, steer_torque, roll_gyro, feedback
         As `Dynamics` takes them; without feedback nothing is commanded.
     drive_gain : float
         Torque on the steer axis per torque commanded.
@@ -124,6 +139,7 @@ def _four_states(
         embed=lambda v: unit,
         mechanics=mechanics,
         steer_torque=steer_torque,
+        roll_gyro=roll_gyro,
         drive=None if feedback is None else lambda v: drive_gain * feedback(v),
         feedback=(lambda v: still) if feedback is None else feedback,
     )

@@ -20,6 +20,7 @@ from hil.design.loop_parts import lane_part
 from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL, settled_drive
 from hil.design.loop_parts.hardware import LoopHardware as LoopHardware
 from hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
+from hil.design.loop_parts.instruments import gyro_readings as gyro_readings
 from hil.design.loop_parts.instruments import instrument_map as instrument_map
 from hil.design.loop_parts.instruments import yaw_rate as yaw_rate
 from hil.design.loop_parts.observer_part import OBSERVED as OBSERVED
@@ -61,7 +62,7 @@ PLANT_PART = slice(0, len(LOOP_STATES))  # bicycle, drive and command followed
 MOTION_PART = slice(0, U_PREV)  # bicycle and drive: what moves between samples
 OBSERVER_PART = slice(len(LOOP_STATES), len(WHOLE_LOOP_STATES))
 ESTIMATE_PART = slice(len(LOOP_STATES), len(LOOP_STATES) + len(BICYCLE_STATES))  # of the bicycle's four states
-PSI_DOT_EST = WHOLE_LOOP_STATES.index("psi_dot_est")
+PHI_DOT_EST, PSI_DOT_EST = (WHOLE_LOOP_STATES.index(name) for name in ("phi_dot_est", "psi_dot_est"))
 
 _ESTIMATES_USED = tuple(len(LOOP_STATES) + OBSERVED.index(name) for name in ("psi_dot", "phi"))
 
@@ -311,8 +312,8 @@ class SampledLoop:
     def embed(self, v: float) -> Array:
         """Matrix from a bicycle state in motion to the whole loop state, (m, 4).
 
-        Estimates are true and the drive has settled; a law with states has them from `SINCE_KICK` of the same motion,
-        and so has a drive that leads the steer.
+        Estimates are as the readings say and the drive has settled; a law with states has them from `SINCE_KICK` of
+        the same motion, and so has a drive that leads the steer.
         """
         X = self._settled_start(v)
         return X if not self.schedule.states and self.drive is None else self._moved_start(v, X)
@@ -337,7 +338,7 @@ class SampledLoop:
         X = np.zeros((len(self.states), n))
         X[BICYCLE_PART] = np.eye(n)
         X[ESTIMATE_PART] = before
-        X[PSI_DOT_EST] = yaw_rate(self.real, v) @ before
+        X[[PHI_DOT_EST, PSI_DOT_EST]] = gyro_readings(self.real, v) @ before
         X[self._law_part], X[[T_DRIVE, U_PREV, *self._waiting]] = self._settled(self.schedule.linearised(v), v)
         if self.drive is not None:
             X[self._drive_part] = settled_drive(self.real, v, self.drive, X[U_PREV])
@@ -348,7 +349,7 @@ class SampledLoop:
         m, n, H = len(law.A), len(BICYCLE_STATES), self._plant_at(v)[1]
         rows = {
             **dict(zip(BICYCLE_STATES, np.eye(n), strict=True)),
-            "psi_dot": yaw_rate(self.real, v),
+            **dict(zip(("phi_dot", "psi_dot"), gyro_readings(self.real, v), strict=True)),
             **dict(zip(MEASURED_CHANNELS, H[:, BICYCLE_PART], strict=True)),
         }
         told = np.array([rows.get(name, np.zeros(n)) for name in law.inputs])

@@ -1,5 +1,6 @@
 """Rig files (TOML), checked key by key; units stand in the names of the keys."""
 
+import math
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -177,11 +178,14 @@ class _Std(_Strict):
     steer_damping_Nms_per_rad: float = Field(default=0.0, ge=0.0)
     steer_stiffness_Nm_per_rad: float = Field(default=0.0, ge=0.0)
     steer_inertia_kgm2: float = Field(default=0.0, ge=0.0)
+    imu_pitch_deg: float | None = Field(default=None, ge=0.0, lt=10.0)  # None: what a calibration leaves
 
     def quantities(self) -> dict[str, float]:
-        """Those that are not zero, without the units in their names."""
+        """Those that are not zero, SI, without the units in their names; of the sensor's pitch also a zero."""
         named = _without_units(self, ("_Nms_per_rad", "_Nm_per_rad", "_kgm2", "_s"))
-        return {name: x for name, x in named.items() if x > 0.0}
+        pitch = named.pop("imu_pitch_deg")
+        known = {name: x for name, x in named.items() if x > 0.0}
+        return known if pitch is None else {**known, "imu_pitch": math.radians(pitch)}
 
 
 def _without_units(table: _Strict, units: tuple[str, ...]) -> dict[str, Any]:

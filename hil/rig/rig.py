@@ -60,9 +60,7 @@ class Rig:
     calibration: Mapping[str, Any] = field(default_factory=dict)  # keys of Calibration that this machine sets
     observer: Observer = field(default_factory=Observer)
     limits: Limits = field(default_factory=Limits)
-    std: Mapping[str, float] = field(
-        default_factory=dict
-    )  # of what is uncertain about it: drive_gain, speed_scale, ...
+    std: Mapping[str, float] = field(default_factory=dict)  # of what is uncertain about it: drive_gain, imu_pitch, ...
     place: PlaceSettings | None = None  # of a machine with a sensor of place
     speed_drive: SpeedDrive | None = None  # of a machine that keeps its speed by itself
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for

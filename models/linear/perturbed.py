@@ -40,6 +40,8 @@ class Variant:
     entries : mapping of str to float
         Entries of the canonical matrices in place of the bicycle's own, SI, by the names of `ENTRIES`; M and K0 stay
         symmetric.
+    imu_pitch : float
+        rad, of the inertial sensor against the rear frame, nose up: it changes no motion but that which gyros command.
     """
 
     bicycle: Bicycle
@@ -51,6 +53,7 @@ class Variant:
     steer_by_lean: float = 0.0
     steer_by_lean_rate: float = 0.0
     entries: Mapping[str, float] = field(default_factory=dict)
+    imu_pitch: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value in {**{name: getattr(self, name) for name in VARIANT_PARAMETERS}, **self.entries}.items():

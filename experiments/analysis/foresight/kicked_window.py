@@ -50,7 +50,8 @@ class KickedWindow:
         theory = theory_for(response)
         dynamics = theory.dynamics()
         states = free_response(dynamics, *_speeds(response, since))[..., BICYCLE_STARTS]
-        signals = [(np.einsum("m,nmj->nj", dynamics.output, states)[rows], response.phi_dot[window.rows])]
+        read = dynamics.lean_rate_read(window.v_mean)
+        signals = [(np.einsum("m,nmj->nj", read, states)[rows], response.phi_dot[window.rows])]
         if response.delta is not None:
             signals.append((states[rows, DELTA], response.delta[window.rows]))
         weighed = [
@@ -105,7 +106,8 @@ class KickedWindow:
         return self._shown(states @ self.x, moved) - self._shown(self.states, self.theory.dynamics())
 
     def _shown(self, states: Array, dynamics: Dynamics) -> Array:
-        return np.column_stack([states @ dynamics.output, states[:, DELTA]])[self.rows]
+        read = dynamics.lean_rate_read(self.since.v_mean)
+        return np.column_stack([states @ read, states[:, DELTA]])[self.rows]
 
 
 def moved_by(response: Response, rows: slice, change: Array) -> Response:

@@ -76,7 +76,7 @@ class OtherMachines:
         found = self._kept.get((first, last))
         if found is None or len(found) < n:
             v = np.linspace(first, last, window.stop - window.start)
-            motions = [_averaged(_motions(one, free_response(one, v, self._dt)), k) for one in self._all]
+            motions = [_averaged(_motions(one, free_response(one, v, self._dt), window.v_mean), k) for one in self._all]
             found = self._kept[first, last] = np.stack([one - motions[0] for one in motions[1:]], axis=2)
         return np.asarray(found[:n] @ x)
 
@@ -122,7 +122,7 @@ def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> St
     k = max(1, round(ROW_TIME / response.dt))
     linear = estimate_initial_state(response, window, dynamics)
     v, misread = measured_speed(response, window)
-    motions = _averaged(_motions(dynamics, free_response(dynamics, v, response.dt, misread)), k)
+    motions = _averaged(_motions(dynamics, free_response(dynamics, v, response.dt, misread), window.v_mean), k)
     n, readings, starts = motions.shape
     moved = others.changes(window, linear.x, k).reshape(n * readings, -1)
     y = _left(response, c, dynamics, linear, k)
@@ -157,9 +157,9 @@ def _left(response: Response, c: Comparison, dynamics: Dynamics, linear: Initial
     return _averaged(np.stack([response.phi_dot[rows] - start.lean_rate, response.delta[rows] - start.steer], 1), k)
 
 
-def _motions(dynamics: Dynamics, states: Array) -> Array:
-    """Lean rate and steer (n, 2, s) in states (n, m, s)."""
-    lean_rate = np.einsum("m,nms->ns", dynamics.output, states)
+def _motions(dynamics: Dynamics, states: Array, v: float) -> Array:
+    """Lean rate and steer (n, 2, s) in states (n, m, s) at a mean speed [m/s]."""
+    lean_rate = np.einsum("m,nms->ns", dynamics.lean_rate_read(v), states)
     return np.stack([lean_rate, states[:, dynamics.states.index("delta")]], axis=1)
 
 

@@ -26,9 +26,11 @@ MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's mo
     "tyre_trail": "ride with other tyre pressures: a tyre's torque goes with its contact",
     "tyre_slip": "ride with other tyre pressures: a tyre's slip goes with its contact",
     "speed_scale": "roll out the wheel between two marks, to know its radius under load",
+    "imu_pitch": "calibrate the mounting again on level ground, to know how the inertial sensor sits on the frame",
     "steer_scale": "photograph the bars at two angles, to know the encoder's scale",
     "steer_lag": "knock the bars and the frame at once, to know the lag between encoder and gyro",
 }
+SHOWN_IN_DEG = ("imu_pitch",)  # as a mounting is measured
 SWING_IT = "measure {name} at rest again (pendulum, balance, ruler)"
 
 
@@ -64,8 +66,9 @@ def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, 
     known = "of its standard deviations" if first.measured else "of its usual standard deviations"
     alike = [plain_name(cause.name) for cause in indistinguishable(causes)]
     return (
-        f"; with {plain_name(first.name)} at {with_unit(first, first.moved)} instead of {first.nominal:.4g}, "
-        f"{abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
+        f"; with {plain_name(first.name)} at {with_unit(first, first.moved)} instead of "
+        f"{_number(first, first.nominal)}, {abs(first.deviations):.1f} {known}, "
+        f"chi-square would be {first.chi2_left:.1f}"
         f"{_told_apart(first, chi2)}"
         f"{_left_unexplained(first, dof)}"
         + (f"; these data cannot tell that from {', '.join(alike)}" if alike else "")
@@ -104,8 +107,13 @@ def of_stops(stops: Sequence[SteerStop]) -> str:
 
 
 def with_unit(cause: CandidateCause, value: float) -> str:
-    """Value of a cause with its unit, "0.9" or "0.05 N m"."""
-    return f"{value:.4g}{' ' if cause.unit else ''}{cause.unit}"
+    """Value of a cause with its unit, "0.9", "0.05 N m" or "0.3 deg"."""
+    return f"{_number(cause, value)} {'deg' if cause.name in SHOWN_IN_DEG else cause.unit}".rstrip()
+
+
+def _number(cause: CandidateCause, value: float) -> str:
+    """Value of a cause without its unit, as `with_unit` writes it."""
+    return f"{np.degrees(value) if cause.name in SHOWN_IN_DEG else value:.4g}"
 
 
 def _left_unexplained(cause: CandidateCause, dof: int) -> str:

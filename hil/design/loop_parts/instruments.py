@@ -11,7 +11,8 @@ from models.coordinates import STATES as BICYCLE_STATES
 from models.linear.perturbed import Variant
 
 MEASURED_CHANNELS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
-_ROLL_GYRO, _YAW_GYRO, _STEER_ENCODER, _LATERAL_FORCE = range(len(MEASURED_CHANNELS))
+_STEER_ENCODER, _LATERAL_FORCE = 2, 3
+GYROS = slice(_STEER_ENCODER)
 
 
 def instrument_map(plant: Variant, v: float, *, x_imu: float, z_imu: float, steer_age: float = 0.0) -> Array:
@@ -39,12 +40,23 @@ def instrument_map(plant: Variant, v: float, *, x_imu: float, z_imu: float, stee
     psi_dot[BICYCLE_PART] = yaw_rate(plant, v)
     psi_ddot = yaw_rate(plant, v) @ rates
     H = np.zeros((len(MEASURED_CHANNELS), n))
-    H[_ROLL_GYRO, PHI_DOT] = 1.0
-    H[_YAW_GYRO] = psi_dot
+    H[GYROS, BICYCLE_PART] = gyro_readings(plant, v)
     H[_STEER_ENCODER] = unit[DELTA] - steer_age * unit[DELTA_DOT] + 0.5 * steer_age**2 * rates[DELTA_DOT]
     H[_LATERAL_FORCE] = plant.speed_scale * v * psi_dot + x_imu * psi_ddot - z_imu * rates[PHI_DOT]
     H[_LATERAL_FORCE, PHI] -= plant.bicycle.g
     return H
+
+
+def gyro_readings(plant: Variant, v: float) -> Array:
+    """Rows of what the roll and the yaw gyro read on the four states, (2, 4): a pitched sensor mixes the two rates."""
+    rates = np.array([np.eye(len(BICYCLE_STATES))[PHI_DOT], yaw_rate(plant, v)])
+    return np.asarray(pitched_gyros(plant.imu_pitch) @ rates)
+
+
+def pitched_gyros(imu_pitch: float) -> Array:
+    """Readings of roll and yaw gyro by lean and yaw rate, (2, 2), of a sensor pitched nose up [rad]."""
+    cos, sin = math.cos(imu_pitch), math.sin(imu_pitch)
+    return np.array([[cos, -sin], [sin, cos]])
 
 
 def yaw_rate(plant: Variant, v: float) -> Array:

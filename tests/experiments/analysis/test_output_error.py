@@ -35,6 +35,9 @@ def motion(v, real=None, seconds=2.0, seed=0, noise=1.0, theory=None, fall=0.0, 
         "delta": x[:, 1] - 0.01,
         "psi_dot": turn * (real.speed_scale * speed * x[:, 1] + real.bicycle.c * x[:, 3]),
     }
+    pitch, lean_rate = real.imu_pitch, clean["phi_dot"]
+    clean["phi_dot"] = np.cos(pitch) * lean_rate - np.sin(pitch) * clean["psi_dot"]
+    clean["psi_dot"] = np.cos(pitch) * clean["psi_dot"] + np.sin(pitch) * lean_rate
     seen = {name: y + noise * NOISE[name] * rng.standard_normal(n) for name, y in clean.items()}
     source = f"{v}-{seed}"
     t = np.arange(n) * DT
@@ -67,6 +70,7 @@ def pieces(real, speeds=(3.5, 5.0, 6.5), repeats=3, offset=0, **options):
         {"steer_damping": 0.3},
         {"steer_stiffness": 0.8, "speed_scale": 1.02},
         {"fork_inertia": 1.1},
+        {"imu_pitch": 0.02, "steer_damping": 0.3},
         {"c": 0.05, "IHzz": 0.07},
         {"K2_delta_delta": 0.9, "C1_delta_phi": -0.5, "M_phi_delta": 0.48},
     ],

@@ -67,6 +67,16 @@ def test_a_small_motion_is_the_linear_theory_s_whatever_was_moved():
     )
 
 
+def test_a_pitched_sensor_reads_a_small_motion_as_the_linear_theory_s_does():
+    theory = lean_feedback(catalogue.load_bicycle("DelftSbW2024"), 2.0, 6.5)
+    dynamics, v = theory.dynamics({"imu_pitch": 0.05}), np.full(300, 4.0)
+    states = free_response(dynamics, v, DT) @ (1e-5 * START)
+    found = nonlinear_response(dynamics, v, DT, 1e-5 * START)
+    read = states @ dynamics.lean_rate_read(4.0)
+    assert np.abs(read - states[:, PHI_DOT]).max() > 0.01 * np.abs(read).max()
+    np.testing.assert_allclose(found.phi_dot[:, 0], read, atol=1e-12)
+
+
 def test_dry_friction_is_the_emulated_drive_s():
     bicycle = catalogue.load_bicycle("Benchmark")
     gyro, steer, _ = ridden(bicycle, ((0.0, 5.2),), 0.4 * START, 400, SteerDrive(coulomb=0.1))

@@ -59,6 +59,17 @@ def test_instruments_see_the_plant_and_nothing_else():
     assert not H[:, OBSERVER_PART].any()
 
 
+def test_the_gyros_of_a_sensor_pitched_nose_up_mix_lean_and_yaw_rate():
+    level, pitched = (
+        SampledLoop.of_rig(RIG, GAINS, real=Variant(RIG.bicycle, imu_pitch=pitch)).instruments(4.5)
+        for pitch in (0.0, 0.1)
+    )
+    roll, yaw = level[:2]
+    np.testing.assert_allclose(pitched[0], np.cos(0.1) * roll - np.sin(0.1) * yaw, atol=1e-15)
+    np.testing.assert_allclose(pitched[1], np.cos(0.1) * yaw + np.sin(0.1) * roll, atol=1e-15)
+    np.testing.assert_array_equal(pitched[2:], level[2:])
+
+
 def test_a_torque_added_to_the_command_acts_as_the_command_does():
     """The next command is feedback plus what is added, and enters the motion by the same vector."""
     loop = SampledLoop.of_rig(RIG, GAINS)

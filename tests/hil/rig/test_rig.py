@@ -1,8 +1,10 @@
 """Rig files: what is read, and what is refused with which sentence."""
 
+import numpy as np
 import pytest
 
 from experiments.dynamics import MACHINE_QUANTITIES
+from experiments.theory.run_theory import how_well_known
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import MACHINE_LIMITS, Limit, Limits
@@ -92,6 +94,14 @@ def test_how_well_the_machine_is_known_comes_under_the_names_of_the_analysis():
     known = read_rig(EXAMPLE).std
     assert known == {"speed_scale": 0.005, "drive_gain": 0.03, "more_delay": 0.001, "steer_damping": 0.02}
     assert set(known) < set(MACHINE_QUANTITIES)
+
+
+def test_a_rig_that_says_nothing_of_its_sensor_s_pitch_leaves_it_to_what_calibration_leaves(tmp_path):
+    said = read_rig(with_text(tmp_path, "[std]\nimu_pitch_deg = 0.1"))
+    assert how_well_known(said) == {"imu_pitch": pytest.approx(np.radians(0.1))}
+    exact = read_rig(with_text(tmp_path, "[std]\nimu_pitch_deg = 0.0"))
+    assert how_well_known(exact) == {"imu_pitch": 0.0}
+    assert how_well_known(read_rig(with_text(tmp_path, ""))) == {"imu_pitch": pytest.approx(np.radians(0.3))}
 
 
 def test_all_faults_of_a_file_are_named_at_once(tmp_path):

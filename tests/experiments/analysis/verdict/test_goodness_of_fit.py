@@ -15,13 +15,14 @@ from hil.runners.simulated_run import run_lockstep
 from models.plant.steer_drive import SteerDrive
 
 
-def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6")):
-    """The emulated campaign's controlled runs of the benchmark bicycle."""
+def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6"), std=None):
+    """The emulated campaign's controlled runs of the benchmark bicycle, on a rig known as well as said."""
     made = []
     for c in treadmill_conditions(4):
         if c.bicycle.name == "Benchmark" and c.method != "off" and any(f" {v} m/s" in c.label for v in speeds):
             folder = tmp_path / c.label.replace(" ", "-").replace("/", "-")
-            run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, emulation)
+            rig = replace(c.rig, std=std or {})
+            run_lockstep(folder, rig, c.schedule, c.scenario, c.duration, c.label, None, emulation)
             made.append(read_recording(folder))
     return analyze_responses(made)
 

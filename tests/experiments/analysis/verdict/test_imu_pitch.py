@@ -1,0 +1,51 @@
+"""Sensor that is pitched on its frame: a true bicycle is accepted with what calibration leaves, more is named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.campaigns.protocols.plan_inputs import gentle_options
+from experiments.recordings.run_response import response_of_run
+from experiments.reports.analyze import analyze
+from hil.design.methods import design
+from hil.rig.rig import Rig
+from hil.runners import simulated_run
+from models.catalogue import load_bicycle
+from models.plant.plant import Kick
+
+SPEEDS = (3.5, 4.5)  # m/s
+KICKS = [Kick(t, impulse=3.0) for t in (0.6, 5.0, 10.0)]  # N s
+
+
+def judged(monkeypatch, pitch):
+    """Verdict of DelftSbW2024 under LQR, its inertial sensor pitched nose up [deg] and nobody told."""
+    a = np.radians(pitch)
+    mounting = ((np.cos(a), 0.0, np.sin(a)), (0.0, 1.0, 0.0), (-np.sin(a), 0.0, np.cos(a)))
+    level = simulated_run.emulated_node
+
+    def pitched(rig):
+        node = level(rig)
+        return replace(node, calibration=replace(node.calibration, mounting=mounting))
+
+    monkeypatch.setattr(simulated_run, "emulated_node", pitched)
+    rig = Rig(replace(load_bicycle("DelftSbW2024"), std={}))
+    gains = design(rig.bicycle, "lqr", (3.0, 4.0, 5.0), rig.timing, **gentle_options(rig.bicycle, "lqr"))
+    runs = [simulated_run.simulate(rig.bicycle, gains, speed=v, kicks=KICKS, duration=16.0, rig=rig) for v in SPEEDS]
+    return analyze([response_of_run(run) for run in runs]).verdicts[0]
+
+
+def test_a_true_bicycle_is_accepted_with_the_pitch_that_calibration_leaves(monkeypatch):
+    found = judged(monkeypatch, 0.3)
+    assert found.p > 0.1
+    assert found.parameters.names == ("imu_pitch",)
+    assert np.degrees(found.parameters.mean) == pytest.approx([0.3], abs=0.1)
+
+
+def test_a_sensor_pitched_by_far_more_is_named_with_its_size(monkeypatch):
+    found = judged(monkeypatch, -2.0)
+    assert found.p < 1e-3
+    best = found.causes[0]
+    assert best.name == "imu_pitch"
+    assert np.degrees(best.moved) == pytest.approx(-2.0, abs=0.2)
+    assert f"with imu pitch at {np.degrees(best.moved):.4g} deg instead of 0, " in found.sentence
