@@ -19,6 +19,8 @@ from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reporte
 from experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     RunCourse,
+    clock_differences,
+    clock_remarks,
     first_running,
     recorded_part,
     recorded_run,
@@ -133,6 +135,7 @@ class _Tally:
     squares: Array = field(default_factory=lambda: np.zeros(len(MEASURED_CHANNELS)))
     ages: list[Array] = field(default_factory=list)
     torques: list[Array] = field(default_factory=list)
+    clocks: list[Array] = field(default_factory=list)
 
     def add(self, ticks: np.ndarray, rig: Rig) -> None:
         """Take usable rows."""
@@ -142,6 +145,7 @@ class _Tally:
             self.rows += running
         self.ages.append(np.array(ticks["steer_age"][::100]))
         self.torques.append(report_products(ticks, rig))
+        self.clocks.append(clock_differences(ticks))
 
     @property
     def noise(self) -> Array:
@@ -165,7 +169,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     if first is None:
         require_samples(run, 0)
         raise AssertionError
-    told = list(remarks)
+    told = [*clock_remarks(np.concatenate(tally.clocks)), *remarks]
     if len(told) > REMARKS_KEPT:
         told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
     joined = replace(first, **signals.arrays())

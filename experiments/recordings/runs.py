@@ -22,6 +22,10 @@ from models.linear.prescribed_steer import COMMAND_UNITS
 BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 RUN_GAPS_TOLD = 5  # gaps by name
 SAME_SAMPLE_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
+CLOCK_BLOCK = 1.0  # s, over which the quickest sample tells by how much the two clocks differ
+FEWEST_BLOCKS = 5
+LEAST_DRIFT = 2e-4  # of the time, by which clocks run apart: two of quartz do by less
+JITTERS = 4.0  # times what the quickest samples scatter by, that clocks must have run apart to be told
 MOST_POINTS = 100  # of the grid for each sample there is, beyond which the times are wrong
 FEW_POINTS = 20_000
 ANALYSED_COLUMNS = (
@@ -80,6 +84,7 @@ def recorded_run(run: Run) -> Recorded:
             response,
             markers=release_markers(response.t, response.free) if alone or held_back else response.markers,
             theory=theory_alone(header) if alone else theory_of(header, bicycle, ticks),
+            remarks=(*response.remarks, *clock_remarks(clock_differences(ticks))),
         ),
     )
 
@@ -201,6 +206,32 @@ def _gap_remarks(t: Array, rate: float) -> tuple[str, ...]:
     """Say between which samples of the device's clock [s] the first long gaps are."""
     gaps = np.flatnonzero(np.diff(t) > BRIDGED_PERIODS / rate)[:RUN_GAPS_TOLD]
     return tuple(f"t: no samples from {t[i]:.3f} to {t[i + 1]:.3f} s, not free" for i in gaps)
+
+
+def clock_differences(ticks: np.ndarray) -> Array:
+    """Device's time, and host's less device's of the quickest sample [s], for each block of usable rows; (m, 2)."""
+    t, apart = ticks["t"], ticks["t_host"] - ticks["t"]
+    first = np.flatnonzero(np.diff(t // CLOCK_BLOCK, prepend=-np.inf))
+    return np.column_stack([t[first], np.minimum.reduceat(apart, first)])
+
+
+def clock_remarks(differences: Array) -> tuple[str, ...]:
+    """Say that the device's clock runs another way than the host's, from `clock_differences` (m, 2) of a whole run.
+
+    A busy host takes samples late, never early; what scatter of the quickest ones could make is no drift.
+    """
+    known = differences[np.isfinite(differences).all(axis=1)]
+    if len(known) < FEWEST_BLOCKS:
+        return ()
+    t, apart = (known - known.mean(axis=0)).T
+    drift = float(t @ apart / (t @ t))
+    if abs(drift) < LEAST_DRIFT or abs(drift) * np.ptp(t) < JITTERS * np.ptp(apart - drift * t):
+        return ()
+    slow, high = ("slow", "high") if drift > 0.0 else ("fast", "low")
+    return (
+        f"t: the device's clock is {100.0 * abs(drift):.2g} % too {slow} by the host's, so that speed, decay and "
+        f"frequency read that much too {high}, and a true model may be rejected: give the device a clock of quartz",
+    )
 
 
 def _require_dense(run: Run, ticks: np.ndarray, rate: float) -> None:
