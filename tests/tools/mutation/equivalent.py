@@ -80,7 +80,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "overwritten: samples += hear": "one port alone beats time",
         "sign: -libc.EINTR -> libc.EINTR": "what never waits is never interrupted",
         "await_sample: left out: return False -> pass": "nothing is not true either",
-        "in _loop(libc.poll_set(readers), 0, True, 1, loop": "it is told to quit before the first beat",
+        "in _loop(ports, 0, True, 1, loop": "it is told to quit before the first beat",
         "number: 1 -> 2 in count = np.zeros(1, np.int32)": _SPARE,
         "number: 1 -> 2 in wire, scratch = new_wire": _SPARE,
         "number: 8 -> 9 in ring, tape, ghost, spare": _SPARE,
