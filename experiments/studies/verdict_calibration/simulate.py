@@ -63,9 +63,10 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
     truth = true_bicycle(nominal, rng) if stratum.drawn else nominal
     if not stratum.drawn:
         nominal = truth = replace(nominal, std={})
-    rig = Rig(  # rolled out: the speed is known, whatever the drawing
+    rig = Rig(  # rolled out: the speed is known, whatever the drawing; and so is how the sensor sits
         nominal,
         calibration={"wheel_radius": truth.rR},
+        std={"imu_pitch": 0.0},
         losses=stratum.losses if stratum.told else DriveLosses(),
     )
     schedule, speeds = suitable_controller(rig, campaign.method, rng)

@@ -71,10 +71,12 @@ def test_it_stops_when_it_knows_and_the_truth_is_in_its_interval(learnt):
 
 
 def test_its_estimate_is_that_of_riderless_identify(learnt):
-    found = identify_parameters(learnt.runs[0].folder, "drive_gain").found
+    found = identify_parameters(
+        learnt.runs[0].folder, ["drive_gain", "imu_pitch"]
+    ).found  # what is uncertain is free too
     first = learnt.course.steps[0]
-    assert first.values == pytest.approx(found.values, abs=0.2 * found.std[0])
-    assert first.stds == pytest.approx(found.std, rel=0.1)
+    assert first.values == pytest.approx(found.values[:1], abs=0.2 * found.std[0])
+    assert first.stds == pytest.approx(found.std[:1], rel=0.1)
 
 
 def test_what_it_promised_is_what_it_found(learnt):

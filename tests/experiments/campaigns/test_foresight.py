@@ -24,6 +24,7 @@ from experiments.campaigns.foresight import foresee
 from experiments.campaigns.session import open_campaign, rehearse_campaign
 from experiments.recordings.run_response import response_of_run
 from experiments.studies.verdict_calibration.simulate import simulated_response, true_bicycle
+from experiments.theory import run_theory
 from experiments.theory.theory import theory_for
 from hil.logs.header import new_header
 from hil.logs.log import RunRecorder
@@ -185,7 +186,9 @@ def test_a_machine_that_is_drawn_can_be():
 
 def test_of_a_bicycle_that_is_known_nothing_is_drawn(delft):
     response = ridden(delft.conditions[0], 7)
-    assert draw_bicycle(theory_for(response), np.random.default_rng(0)) == {}
+    theory = theory_for(response)
+    assert set(draw_bicycle(theory, np.random.default_rng(0))) == {"imu_pitch"}
+    assert draw_bicycle(replace(theory, std={}), np.random.default_rng(0)) == {}
     windows = [(response, c) for c in analyze_responses([response]).comparisons]
     assert given_by({}, windows) == windows
 
@@ -264,6 +267,8 @@ def cache_of_one(function):
 
 @pytest.mark.usefixtures("_foreseen_once")
 def test_a_dry_run_says_what_would_be_seen(tmp_path, capsys, monkeypatch):
+    """Of a machine whose sensor is known to sit exactly: one that may be pitched gains less by one more condition."""
+    monkeypatch.setattr(run_theory, "MOUNTING_STD", {})
     code, out, err = call(capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--dry-run", "--json")
     assert code == 0
     assert [line.partition(":")[0] for line in err.splitlines()][:3] == [  # in a file too, a line for each step

@@ -24,7 +24,7 @@ RATE = 200.0
 
 
 def played(tmp_path, kind, seed, emulation=Emulation(), std=None):
-    """A response of an emulated run: "sweep" of 40 s, or "multisine" of four periods of 10 s."""
+    """A response of an emulated run: "sweep" of 40 s, or "multisine" of four periods of 10 s; known but for ``std``."""
     bench = PlanInputs(
         (BENCHMARK,), (NamedController("lqr", "lqr", {"weights": {"T_delta": 0.5}}),), emulation, seed=(seed,)
     )
@@ -34,7 +34,7 @@ def played(tmp_path, kind, seed, emulation=Emulation(), std=None):
     else:
         (c,) = identification.plan(identification.Settings(kind="identification", periods=4, **about), bench)
     folder = tmp_path / f"{kind}-{seed}"
-    rig = replace(c.rig, std=std or {})
+    rig = replace(c.rig, std={"imu_pitch": 0.0, **(std or {})})
     outcome = run_lockstep(folder, rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation, c.task)
     assert outcome.reason == "success"
     return frequency_response(read_run(folder))

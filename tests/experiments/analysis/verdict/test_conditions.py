@@ -14,7 +14,6 @@ from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from experiments.reports.answer import answer_of
 from experiments.studies.verdict_calibration import simulate
 from experiments.studies.verdict_calibration.strata import StudyCampaign
-from experiments.theory.theory import theory_for
 from hil.runners.emulation import Emulation
 from models import catalogue
 from models.plant.steer_drive import SteerDrive
@@ -107,9 +106,10 @@ def _certain(response):
 def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn, found):
     campaign, after = drawn[0], found.parameters
     truth = simulate.true_bicycle(catalogue.load_bicycle("Rigid"), campaign.chance())
-    level = {"imu_pitch": 0.0}  # the emulated sensor sits as the rig says
-    values = np.array([level[name] if name in level else getattr(truth, name) for name in after.names])
-    before = after.std / np.array([theory_for(drawn[1][0]).uncertain[n] for n in after.names])
+    values = np.array([getattr(truth, name) for name in after.names])
+    before = np.sqrt(np.diag(after.covariance)) / np.array(
+        [catalogue.load_bicycle("Rigid").std[n] for n in after.names]
+    )
     assert before.min() < 0.9  # the campaign has told something
     assert (before < 1.0 + 1e-9).all()
     apart = np.linalg.solve(after.covariance, values - after.mean) @ (values - after.mean)
