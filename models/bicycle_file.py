@@ -173,7 +173,7 @@ def require_reals(what: str, **values: Any) -> None:
     """Refuse what is no number, true and false too; ``what`` is whose values they are. Raises InputError."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise InputError(f"{name} of {what} must be a number, found {value!r}")
+            raise InputError(f"{name} of {what} must be a number, found {shortened(value)}")
 
 
 def shortened(value: Any, longest: int = LONGEST_SHOWN) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from models.array_types import Array
+from models.bicycle_file import shortened
 from models.errors import InputError, did_you_mean
 
 
@@ -20,7 +21,7 @@ def require_known_keys(given: Iterable[Any], known: Collection[str], where: str)
     for key in given:
         if key not in known:
             advice = did_you_mean(str(key), known, "take it out")
-            raise InputError(f"{where} has the keys {', '.join(known)}, found {key!r}: {advice}")
+            raise InputError(f"{where} has the keys {', '.join(known)}, found {shortened(key)}: {advice}")
 
 
 def numbers_of(given: Any, what: str) -> Array:
@@ -33,7 +34,7 @@ def numbers_of(given: Any, what: str) -> Array:
     """
     for value in _flat(given):
         if isinstance(value, bool) or not isinstance(value, Real):
-            raise InputError(f"{what} wants numbers, found {value!r}: write it without quotes, as 1.5")
+            raise InputError(f"{what} wants numbers, found {shortened(value)}: write it without quotes, as 1.5")
     try:
         return np.array(given, dtype=float)
     except ValueError:

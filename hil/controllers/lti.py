@@ -20,6 +20,7 @@ from hil.controllers.file_values import numbers_of, require_known_keys
 from hil.controllers.state_coordinates import anti_windup_gain, in_common_coordinates, require_common_coordinates
 from hil.controllers.timing import LoopTiming
 from models.array_types import Array
+from models.bicycle_file import shortened
 from models.errors import InputError
 from models.file_format import load_toml
 from models.linear.prescribed_steer import InnerLoop
@@ -323,7 +324,7 @@ def _arguments(data: dict[str, Any]) -> dict[str, Any]:
     for row in rows:
         require_known_keys(row, ("v", *_MATRICES, "anti_windup"), "a speed of a state space")
     if not isinstance(balance := data.get("balance", False), bool):
-        raise InputError(f"balance is true or false, found {balance!r}")
+        raise InputError(f"balance is true or false, found {shortened(balance)}")
     m = len(np.atleast_1d(np.asarray(rows[0]["C"], float))) if rows else 0
     shapes = {"A": (m, m), "B": (m, len(data["inputs"]))}  # an empty list does not tell its shape
     arrays = {name: _stacked(name, [row[name] for row in rows], shapes.get(name)) for name in ("v", *_MATRICES)}

@@ -14,6 +14,7 @@ from hil.controllers.file_values import numbers_of, require_known_keys
 from hil.design.margins import MARGIN_HEADS, Margins
 from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
+from models.bicycle_file import shortened
 from models.errors import InputError
 from models.file_format import load_toml
 from models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
@@ -324,7 +325,7 @@ def _arguments(data: dict[str, Any]) -> dict[str, Any]:
     if tuple(data["states"]) != states:
         raise InputError(
             f"the gains K are of the states {', '.join(states)} in this order, found "
-            f"{', '.join(map(str, data['states']))}: put the gains and the states in that order"
+            f"{shortened(', '.join(map(str, data['states'])))}: put the gains and the states in that order"
         )
     return {
         "method": str(data["method"]),

@@ -15,6 +15,7 @@ from hil.runners import realtime
 from hil.runners.realtime import BEAT, BEAT_AT, QUIT
 from hil.runners.ring_buffer import DROPPED_ROWS, RING_HEAD, RING_TAIL, TAPE_HEAD, TAPE_TAIL
 
+TAKE_LEAVE = realtime._take_leave.py_func  # its source runs here, as that of the loop
 START = 3_000_000_000  # ns
 PERIOD = 5_000_001
 HALF = 2_500_000
@@ -54,6 +55,7 @@ class Beats:
             "tape_length": lambda wire: self.length,
             "write_tape": lambda wire, tape, head: head + self.length,
             "farewell": lambda loop, wire: self.log.append("farewell"),
+            "_take_leave": TAKE_LEAVE,
         }.items():
             monkeypatch.setattr(realtime, name, fake)
 
