@@ -107,7 +107,7 @@ def test_windows_agree_with_the_prediction(lockstep_campaign):
 def test_the_report_prints_on_few_sheets(lockstep_campaign):
     _, folder = lockstep_campaign
     sheets = printed(folder / "report.html")
-    assert len(sheets) <= 12
+    assert len(sheets) <= 13  # one of them for what makes the band of each bicycle, whose sensor may be pitched
     text = "".join(words_of(found) for _, found in sheets)
     runs = [path.parent.name for path in folder.glob(f"*/{RUN_FILE}")]
     assert len(runs) == 14
