@@ -159,9 +159,14 @@ def unknown_keys(keys: Iterable[str], known: Iterable[str], what: str) -> Iterat
             yield f"unknown {what} {key!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
 
 
+def is_real(value: Any) -> bool:
+    """Tell whether a value is a number, nan and infinity too; true and false are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def is_number(value: Any) -> bool:
     """Tell whether a value is a finite number; true and false are none."""
-    if not isinstance(value, Real) or isinstance(value, bool):
+    if not is_real(value):
         return False
     try:
         return math.isfinite(value)
@@ -172,7 +177,7 @@ def is_number(value: Any) -> bool:
 def require_reals(what: str, **values: Any) -> None:
     """Refuse what is no number, true and false too; ``what`` is whose values they are. Raises InputError."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, Real):
+        if not is_real(value):
             raise InputError(f"{name} of {what} must be a number, found {shortened(value)}")
 
 

@@ -152,6 +152,16 @@ def cause_table(verdict: GoodnessOfFit) -> TextTable:
     )
 
 
+def remarks_of(responses: Sequence[Response]) -> list[tuple[str, str]]:
+    """All that was noticed about recordings: the name of each, and a sentence."""
+    return [(response.source, said) for response in responses for said in response.remarks]
+
+
+def remarks_json(responses: Sequence[Response]) -> list[dict[str, str]]:
+    """Remarks on recordings for a document."""
+    return [{"source": source, "remark": said} for source, said in remarks_of(responses)]
+
+
 def remark_blocks(responses: Sequence[Response]) -> Iterator[Sentence]:
     """Say what was found wrong in the recordings, the first remarks of each."""
     for response in responses:

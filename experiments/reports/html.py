@@ -21,6 +21,7 @@ from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
 from experiments.reports import eigenvalues, files, loop
+from experiments.reports.analysis_text import remarks_of
 from experiments.reports.answer import Answer, answer_of
 from experiments.reports.page import frequency_section
 from experiments.reports.page.course_section import CourseSection
@@ -171,7 +172,7 @@ def _page_fields(report: ReportInput, parts: _Parts, numbers: str) -> dict[str, 
         "frequency": parts.frequency,
         "course": report.course,
         "foreseen": report.foreseen,
-        "remarks": [(r.source, remark) for r in report.responses for remark in r.remarks],
+        "remarks": remarks_of(report.responses),
         "zip": zip,
         "windows": windows,
         "shown": shown,

@@ -14,7 +14,7 @@ from experiments.datatypes import Response
 from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused
 from experiments.recordings.run_response import response_of_run
-from experiments.reports.analysis_text import remark_blocks
+from experiments.reports.analysis_text import remark_blocks, remarks_json
 from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
 from hil.logs.log import Run
 from models.errors import InputError
@@ -101,7 +101,7 @@ class IdentificationResult:
                 }
                 for one in self.profiles
             },
-            "remarks": [{"source": r.source, "remark": said} for r in self.responses for said in r.remarks],
+            "remarks": remarks_json(self.responses),
         }
 
 

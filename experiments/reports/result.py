@@ -22,6 +22,8 @@ from experiments.reports.analysis_text import (
     frequency_blocks,
     published_blocks,
     remark_blocks,
+    remarks_json,
+    remarks_of,
 )
 from experiments.reports.answer import Answer, answer_of
 from experiments.reports.text import TextBlock, plain_text
@@ -83,7 +85,7 @@ class AnalysisResult:
     @property
     def remarks(self) -> list[tuple[str, str]]:
         """Sentences on what was noticed about the recordings, each behind the recording's name."""
-        return [(response.source, said) for response in self.responses for said in response.remarks]
+        return remarks_of(self.responses)
 
     @property
     def verdicts(self) -> list[GoodnessOfFit]:
@@ -119,7 +121,7 @@ class AnalysisResult:
     def as_json(self) -> dict[str, Any]:
         """Document that `riderless analyze --json` prints; SI, nothing rounded."""
         document = {"answer": self.answer.as_json(), **self.analysis.as_json()}
-        document["remarks"] = [{"source": source, "remark": said} for source, said in self.remarks]
+        document["remarks"] = remarks_json(self.responses)
         if self.frequency_responses or self.no_frequency_response:
             document["frequency_responses"] = [frequency_document(one) for one in self.frequency_responses]
             document["no_frequency_response"] = list(self.no_frequency_response)

@@ -1,13 +1,12 @@
 """Values of a controller's file: keys that are known, and numbers that are numbers."""
 
 from collections.abc import Collection, Iterable
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from models.array_types import Array
-from models.bicycle_file import shortened
+from models.bicycle_file import is_real, shortened
 from models.errors import InputError, did_you_mean
 
 
@@ -33,7 +32,7 @@ def numbers_of(given: Any, what: str) -> Array:
         The sentence begins with ``what``.
     """
     for value in _flat(given):
-        if isinstance(value, bool) or not isinstance(value, Real):
+        if not is_real(value):
             raise InputError(f"{what} wants numbers, found {shortened(value)}: write it without quotes, as 1.5")
     try:
         return np.array(given, dtype=float)

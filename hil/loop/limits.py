@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from numbers import Real
 
 import numpy as np
 
 from firmware_interface.messages import COMMAND_KINDS
+from models.bicycle_file import is_real
 from models.errors import InputError, did_you_mean
 
 
@@ -232,7 +232,7 @@ def _given(table: dict[str, dict[str, float | str]]) -> dict[str, Limit]:
 
 def _require_number(name: str, value: object, unit: str) -> None:
     """Refuse text, true and false: they are no numbers, though Python counts with some of them."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if not is_real(value):
         raise InputError(f"limit '{name}' needs a number in {unit}, found {value!r}")
 
 
