@@ -24,7 +24,7 @@ class Demand(IntEnum):
 
 
 class Cause(IntEnum):
-    """Cause for which the machine left RUNNING, or could not be armed; the first one is kept."""
+    """Cause for which the machine left RUNNING, or could not be armed; the first one is kept, a fault before a stop."""
 
     NONE = 0
     OPERATOR_STOP = 1

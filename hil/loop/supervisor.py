@@ -3,8 +3,9 @@
 Each tick it finds out which events are on and lets the table of `hil.loop.transitions` decide where the
 machine stands; then it makes the command (torque, rate or angle of the steer) and the flags of that stage. States run
 DISARMED -> CHECK -> ARMED -> RUNNING -> RAMPDOWN -> DISARMED, and from everywhere to FAULT, which is latched with its
-first cause until an operator acknowledges it. The operator has a *demand* (OFF, STOP, ARM, RUN): OFF is obeyed
-from every state within one tick, and commands other than to rest need RUN.
+first cause until an operator acknowledges it; if a fault comes in the ramp of a stop, that is the fault, not the stop.
+The operator has a *demand* (OFF, STOP, ARM, RUN): OFF is obeyed from every state within one tick, and commands other
+than to rest need RUN.
 
 The ramp down takes a torque or a rate to zero and holds an angle. While a person holds the bars, armed, an angle
 drive is told the angle at which they are.
@@ -208,7 +209,8 @@ def _move(s, on):
         stage = NEXT_STAGE[s.stage, event]
         if stage < 0 or not on >> event & 1:
             continue
-        if s.cause == 0:
+        in_ramp_of_stop = s.stage == _RAMPDOWN and s.cause == _OPERATOR_STOP
+        if s.cause == 0 or (in_ramp_of_stop and stage == _FAULT):  # a stop explains no fault
             s.cause = s.obstacle if event == _IN_THE_WAY_AT else EVENT_CAUSE[event]
         if stage == _STREAM or s.stage == _FAULT:  # a new start, or an acknowledged fault
             s.cause = 0

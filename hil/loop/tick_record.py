@@ -61,7 +61,7 @@ TICK_COLUMNS = (
     LogColumn("T_req", "f8", "N m", "steer torque the controller wished"),
     LogColumn("T_cmd", "f8", "N m", "steer torque the supervisor allowed"),
     LogColumn("verdict", "u4", "bits", "why `T_cmd` differs from `T_req`"),
-    LogColumn("cause", "u4", "code", "first cause of a ramp-down or fault, latched"),
+    LogColumn("cause", "u4", "code", "first cause of a ramp-down, or of a fault if there is one; latched"),
     LogColumn("seq", "u4", "1", "sequence number of the sample"),
     LogColumn("command_seq", "u4", "1", "sequence number of the command sent"),
     LogColumn("acked_seq", "u4", "1", "last command the device says it obeyed"),

@@ -2,7 +2,7 @@
 
 A stage is a state, or one of the four steps of CHECK. Events are asked in the order of this file, and the
 first one that means something at the present stage decides; the cause it carries is kept if none is
-kept yet.
+kept yet, or if it is a fault and only a stop is.
 """
 
 from enum import IntEnum

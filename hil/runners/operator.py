@@ -67,7 +67,8 @@ class Operator:
         self._attendance: Callable[[float], bool] | None = None
         self._held = False  # until somebody is there
         self.presses = 0  # of STOP on a page that looks on, heeded so far
-        self._cause = Cause.NONE
+        self._first = self._cause = Cause.NONE
+        self._reached = False  # the planned duration
         self._was_armed = False
 
     def require_presence(self, attendance: Callable[[float], bool]) -> None:
@@ -124,13 +125,14 @@ class Operator:
                 self.interrupt(NOBODY_THERE)
         if int(row["cause"]):
             self._cause = Cause(int(row["cause"]))
+            self._first = self._first or self._cause
         if state in (State.CHECK, State.ARMED):
             self._was_armed = True
         if state is State.RUNNING:
             if self.running_since is None:
                 self.running_since = t
             if t - self.running_since >= self.duration and self.demand == Demand.RUN:
-                self.demand = Demand.STOP
+                self.demand, self._reached = Demand.STOP, True
         ended = state is State.FAULT or (state is State.DISARMED and (self._was_armed or self.demand < Demand.ARM))
         if ended and self.over_since is None:
             self.over_since = t
@@ -141,12 +143,15 @@ class Operator:
         return self.over_since is not None and t - self.over_since >= _AFTERMATH
 
     def outcome(self) -> Outcome:
-        """Stop reason for the log: what came first. The supervisor keeps its first cause, whoever presses after it."""
-        if self._stopped and self._cause in _STOPS:
-            return Outcome("abort", self._stopped)
+        """Stop reason for the log: what came first; a fault in the ramp of an end is told, and is no success."""
+        faulted = self._cause not in _STOPS
+        if self._stopped and self._first in _STOPS:
+            in_ramp = f"; then, in its ramp: {SENTENCES[self._cause]}" if faulted else ""
+            return Outcome("abort", f"{self._stopped}{in_ramp}")
         if self._cause in (Cause.NONE, Cause.OPERATOR_STOP) and self.running_since is not None:
             return Outcome("success", "the planned duration was reached", late_stop=self.interrupted)
-        return Outcome("fault", SENTENCES[self._cause], late_stop=self.interrupted)
+        after = "; the planned duration was reached before, and is recorded" if self._reached and faulted else ""
+        return Outcome("fault", f"{SENTENCES[self._cause]}{after}", late_stop=self.interrupted)
 
     @contextmanager
     def heeding_signals(self) -> Iterator[None]:

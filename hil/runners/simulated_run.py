@@ -274,9 +274,12 @@ class _Ride:
         """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
         operator, keep = Operator(duration), Keeper(sink, self._plant)
         longest = max(LONGEST_SHORT_RUN, 2.0 * duration)
+        left = False  # the belt, before anything else was wrong; a bicycle that lies beside it faults in its ramp
 
         def look(row: np.void) -> None:
+            nonlocal left
             if keep.fall == LEFT_BELT:
+                left = left or operator.outcome().reason == "success"
                 operator.end()
             if watch is not None:
                 watch(row)
@@ -284,7 +287,7 @@ class _Ride:
         node, place, belt = emulated_node(self._rig), self._place, self._belt
         lockstep.run_in_lockstep(self._loop, self._plant, node, operator, keep, look, longest, place=place, belt=belt)
         outcome = operator.outcome()
-        if keep.fall == LEFT_BELT and outcome.reason == "success":
+        if left and outcome.reason != "abort":
             return replace(outcome, reason="fault", cause=f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")
         if keep.fall and outcome.reason == "success":
             return replace(outcome, reason="fault", cause=f"the bicycle fell: {keep.fall}")

@@ -2,7 +2,7 @@
 
 What is demanded of every case, whatever the fault:
 
-* it ends in DISARMED or FAULT with the drive off and no torque;
+* it ends in DISARMED or FAULT with the drive off and no torque, and a FAULT has a cause that is one;
 * the drive was never asked for more torque, nor for a faster change of it, than the limits allow, and for
   none but while the machine was RUNNING or in RAMPDOWN;
 * once a cause was kept the torque was gone within the time of a ramp, or at once if it had to be at once;
@@ -54,6 +54,7 @@ LATE_TICKS = (
     7  # ticks from the end of control until the drive must ask for nothing: two, and its watchdog's if they are lost
 )
 REFUSED = "refused"
+NO_FAULTS = (Cause.NONE, Cause.OPERATOR_STOP, Cause.OPERATOR_OFF)
 NOT_SEEN = "nothing aboard shows this fault"
 
 
@@ -104,6 +105,9 @@ def _end(played: Played, declared: str) -> list[str]:
     diary, state, wrong = played.diary, State(int(played.rows["state"][-1])), []
     if state not in (State.DISARMED, State.FAULT):
         wrong.append(f"ended in {state.name}")
+    cause = Cause(int(played.rows["cause"][-1]))
+    if state is State.FAULT and cause in NO_FAULTS:
+        wrong.append(f"ended in FAULT with the cause {cause.name}")
     if diary["on"][-1] and declared != NO_WATCHDOG:
         wrong.append("the drive is on at the end")
     if not declared and np.abs(diary["T"][diary["t"] > diary["t"][-1] + SAMPLE_PERIOD - QUIET_TIME]).max() > NO_TORQUE:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from firmware_interface.messages import COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON, STATUS_WATCHDOG
 from hil.loop.states import Cause, Demand, State, Verdict
-from hil.loop.transitions import Stage
+from hil.loop.transitions import HARD_RULES, Stage
 from tests.hil.loop.test_supervisor_table import DT, LIMITS, Machine
 
+HARD_CAUSES = {rule.cause for rule in HARD_RULES}
 ANY = st.sampled_from([math.nan, math.inf, -math.inf])
 TICK = st.fixed_dictionaries(
     {
@@ -96,7 +97,9 @@ def test_the_promises_are_kept(stream, start):
             assert news["demand"] == Demand.OFF
         elif state is State.FAULT:
             assert Cause(int(machine.s["cause"])) is not Cause.NONE
-            if stage_before == Stage.FAULT or (stage_before == Stage.RAMPDOWN and before):
+            if stage_before == Stage.RAMPDOWN and before == Cause.OPERATOR_STOP:
+                assert Cause(int(machine.s["cause"])) in HARD_CAUSES, "a stop explains no fault"
+            elif stage_before == Stage.FAULT or (stage_before == Stage.RAMPDOWN and before):
                 assert int(machine.s["cause"]) == before, "the first cause is kept"
         if stage is Stage.RUNNING and stage_before != Stage.RUNNING:
             assert stage_before == Stage.ARMED

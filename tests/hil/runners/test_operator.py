@@ -114,6 +114,11 @@ def test_who_stops_it_first_is_the_cause_whatever_it_does_in_its_ramp():
     operator.interrupt("stopped by a key")
     shown(operator, (State.RAMPDOWN, 1.1, Cause.OPERATOR_STOP), (State.FAULT, 1.2, Cause.OPERATOR_STOP))
     assert operator.outcome() == Outcome("abort", "stopped by a key")
+    shown(operator, (State.FAULT, 1.3, Cause.LEAN_LIMIT))
+    assert operator.outcome().cause == f"stopped by a key; then, in its ramp: {SENTENCES[Cause.LEAN_LIMIT]}"
+    operator = shown(Operator(9.0), (State.RUNNING, 1.0))
+    operator.interrupt("stopped by a key")
+    shown(operator, (State.RAMPDOWN, 1.1, Cause.OPERATOR_STOP), (State.FAULT, 1.2, Cause.OPERATOR_STOP))
     assert operator.outcome().stopped == "stopped by a key"
     assert not operator.outcome().stopped_by_signal
 
