@@ -88,10 +88,10 @@ class LearningRuns:
                 self._record(condition, last.folder, display)
             elif "stop" in answers:
                 self.course.ending = Ending("stopped", "a person stopped it")
-            elif last is not None and last.outcome.reason not in STOPPED_BY_SOMEBODY:
-                self._failed(condition.label, last.outcome, runs)
-            elif last is None or not last.ends_campaign:
+            elif "skip" in answers and not display.unattended:
                 self.course.drop(condition.label, "a person left it out")
+            elif last is not None:
+                self._failed(condition.label, last.outcome, runs)
             if last is not None and last.ends_campaign:
                 return
 

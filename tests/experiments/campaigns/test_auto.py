@@ -205,18 +205,20 @@ def test_a_killed_one_goes_on_as_if_nothing_had_been(learnt, tmp_path):
     assert again.course.values == pytest.approx(learnt.course.values, rel=1e-9)
 
 
-def stopped_runs(tmp_path, cause, asked, answers):
-    """Course of a campaign whose runs all end with a person's stop, and how many were made."""
-    learning, runs = LearningRuns.of(plan_campaign(settings())), []
+def stopped_runs(tmp_path, cause, asked, answers, reason="abort", by_itself=False):
+    """Course of a campaign whose runs all end with a person's stop or otherwise, and how many were made."""
+    learning, runs = LearningRuns.of(plan_campaign(settings() | {"time": "real"})), []
 
     class Person(CampaignDisplay):
+        unattended = by_itself
+
         def ask(self, condition, last):
             return answers.pop(0)
 
     def run(condition, ask):
         last = None
         while not asked or ask(condition, last) == "go":
-            last = Outcome("abort", cause)
+            last = Outcome(reason, cause)
             yield Attempt(condition, tmp_path, last, asked)
             if not asked:
                 return
@@ -231,6 +233,18 @@ def test_who_stops_a_run_and_leaves_it_out_gets_another(tmp_path):
     assert made == 3
     assert list(course.dropped.values()) == ["a person left it out"]
     assert course.ending.kind == "stopped"
+
+
+def test_who_leaves_out_what_failed_is_not_asked_for_it_again(tmp_path):
+    course, made = stopped_runs(tmp_path, "it fell", True, ["go", "skip", "go", "go", "skip", "stop"], "fault")
+    assert made == 3
+    assert list(course.dropped.values()) == ["a person left it out"] * 2
+
+
+def test_where_nobody_is_asked_what_failed_is_tried_again(tmp_path):
+    course, made = stopped_runs(tmp_path, "it fell", True, ["go", "skip", "go", "stop"], "fault", by_itself=True)
+    assert made == 2
+    assert not course.dropped
 
 
 def test_a_stop_ends_it_where_nobody_is_asked_and_it_may_go_on(tmp_path):
