@@ -106,8 +106,8 @@ SENTENCES = {
     Cause.CHECK_GRAVITY: "check not passed: the accelerometer does not read the size of gravity",
     Cause.CHECK_MOUNTING: "check not passed: by the accelerometer the machine is not upright",
     Cause.CHECK_GAINS: "check not passed: the gains are of other speeds",
-    Cause.PLACE_LOST: "the place of the bicycle is not known: its sensor is silent, or what it says cannot be",
-    Cause.BELT_EDGE: "a wheel came too near to the edge of the belt",
+    Cause.PLACE_LOST: "the place of the bicycle is not known: its sensor is silent, or another sensor contradicts it",
+    Cause.BELT_EDGE: "a wheel came too near to the edge of the belt: pushed, or led there by a sensor that reads wrong",
     Cause.SPEED_DRIVE: "the treadmill or wheel drive does not keep the speed asked for: silent, faulty, or astray",
 }
 
