@@ -297,6 +297,6 @@ def is_held_back(pulse, freedom, place, o, p):
     share = freedom[place] if place < freedom.size else 0.0
     if share >= 0.0:
         return False
-    if max(abs(p.y), abs(p.y + o.w * math.sin(p.psi))) > -share * o.half_belt:
+    if max(abs(p.y), abs(p.y + o.w * math.sin(p.psi))) > -share * o.inner_edge:
         pulse.caught = 1
     return not pulse.caught

@@ -66,6 +66,7 @@ class Cause(IntEnum):
     PLACE_LOST = 37
     BELT_EDGE = 38
     SPEED_DRIVE = 39
+    OFF_BELT = 40
 
 
 SENTENCES = {
@@ -108,6 +109,7 @@ SENTENCES = {
     Cause.CHECK_GAINS: "check not passed: the gains are of other speeds",
     Cause.PLACE_LOST: "the place of the bicycle is not known: its sensor is silent, or another sensor contradicts it",
     Cause.BELT_EDGE: "a wheel came too near to the edge of the belt: pushed, or led there by a sensor that reads wrong",
+    Cause.OFF_BELT: "a wheel left the belt",
     Cause.SPEED_DRIVE: "the treadmill or wheel drive does not keep the speed asked for: silent, faulty, or astray",
 }
 
@@ -133,6 +135,7 @@ class Symptom(IntFlag):
     REST_FORCE = 1 << 13
     REST_TILT = 1 << 14
     SPEED_DRIVE = 1 << 15  # of a ride again: those before keep the bits that old logs have
+    OFF_BELT = 1 << 16
 
 
 class Verdict(IntFlag):

@@ -78,6 +78,7 @@ _B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_FOREIGN, _B_WENT_OFF = (
     _BIT["foreign commands"],
     _BIT["drive went off"],
 )
+_OFF_BELT, _B_OFF_BELT = int(Symptom.OFF_BELT), _BIT["off the belt"]
 _SPEED_DRIVE, _B_SPEED_DRIVE = int(Symptom.SPEED_DRIVE), _BIT["speed drive failed"]
 _B_SPEED, _B_BUS, _B_SATURATED = _BIT["speed window"], _BIT["bus voltage"], _BIT["saturated"]
 _B_LATE, _B_UNATTENDED, _B_LOG = _BIT["ticks late"], _BIT["unattended"], _BIT["log fails"]
@@ -177,6 +178,7 @@ def _events(s, limits, news, sample, e):
     on |= _B_STEER if abs(e.delta) > limits.steer else 0
     on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS
     on |= _B_WENT_OFF if news.fresh and not enabled else 0
+    on |= _B_OFF_BELT if news.symptoms & _OFF_BELT else 0
 
     on |= (news.symptoms >> _N_HARD & ((1 << _N_SOFT) - 1)) << _SOFT_SYMPTOMS
     on |= _B_SPEED_DRIVE if news.symptoms & _SPEED_DRIVE else 0

@@ -44,6 +44,7 @@ _CHECKS = (_S, _E, _W, _C)
 _OFF_NOW = dict.fromkeys((*_CHECKS, _A, _R, _RD), _D)
 _HARD = dict.fromkeys((_E, _W, _C, _A, _R, _RD), _F)  # in STREAM it is in the way, see `OBSTACLES`
 _UNPROVOKED = dict.fromkeys((_E, _A, _R, _RD), _F)
+_UNDER_TORQUE = {_R: _F, _RD: _F}
 _SOFT = {**dict.fromkeys((_E, _W, _C, _A), _D), _R: _RD}
 
 
@@ -83,7 +84,8 @@ HARD_RULES = (
         Cause.LEAN_LIMIT,
     ),
     Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
-    Rule("drive went off", "a fresh sample says it is off under torque", {_R: _F, _RD: _F}, Cause.DRIVE_OFF),
+    Rule("drive went off", "a fresh sample says it is off under torque", _UNDER_TORQUE, Cause.DRIVE_OFF),
+    Rule("off the belt", "symptom", _UNDER_TORQUE, Cause.OFF_BELT),
 )
 SOFT_RULES = (
     Rule("samples seldom", "symptom", _SOFT, Cause.RATE_LOW),
@@ -147,7 +149,7 @@ EVENT_INDEX = {rule.event: i for i, rule in enumerate(RULES)}
 OBSTACLES = [
     rule.event
     for rule in (*ARMING_RULES, *HARD_RULES, *SOFT_RULES)
-    if rule.event not in ("stale sample", "watchdog tripped", "drive went off")
+    if rule.event not in ("stale sample", "watchdog tripped", "drive went off", "off the belt")
 ]
 
 STAY = -1

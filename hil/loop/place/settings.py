@@ -18,7 +18,8 @@ PLACE_SETTINGS = np.dtype(
         ("gate", "f8"),  # m
         ("lost_after", "f8"),  # s
         ("balances", "i8"),  # it goes on without its place
-        ("half_belt", "f8"),  # m, less the margin; infinite where there is no edge
+        ("half_belt", "f8"),  # m; infinite where there is no edge
+        ("inner_edge", "f8"),  # m, likewise, less the margin
         ("x", "f8"),  # m
         ("z", "f8"),  # m
         ("w", "f8"),  # m, wheelbase: the front wheel is on the belt as well
@@ -48,7 +49,8 @@ class PlaceSettings:
     belt_width : float or None
         Width of the belt [m], in whose middle y is 0; None: no edge.
     margin : float
-        From the edge [m]: an estimate of either wheel beyond it ramps down.
+        From the edge [m]: an estimate of either wheel beyond it ramps down, and one beyond the edge itself cuts the
+        torque at once.
     delay : float
         Age of a fix [s] beyond what the sensor tells of itself.
     gate : float
@@ -102,7 +104,8 @@ class PlaceSettings:
         record = no_place()
         for name in ("bandwidth", "delay", "gate", "lost_after", "x", "z"):
             record[name] = getattr(self, name)
-        record["on"], record["balances"], record["half_belt"] = 1, self.lost == "balance", self.edge
+        record["on"], record["balances"], record["inner_edge"] = 1, self.lost == "balance", self.edge
+        record["half_belt"] = math.inf if self.belt_width is None else 0.5 * self.belt_width
         record["dt"], record["w"] = dt, bicycle.w
         return record
 

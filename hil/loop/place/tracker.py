@@ -41,13 +41,14 @@ MOST_BIAS = 0.1  # rad/s, left of a yaw gyro: more and the fixes lie, or the gyr
 FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved while the same number came again
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
 ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
+TORQUE_GONE = 0.035  # s, until a torque that is cut at once is gone: a wheel that is there then is off the belt
 LATE_TIMES = 2.0  # how often what fixes may be late counts at an edge: while the torque goes down a wheel goes on
 PAUSE_WEIGHT, PAUSE_TIMES = 0.05, 4.0  # of a pause in the usual one; so many times the usual is a sensor that stalled
 PITCH_TIME = 2.0  # s, at most, over which the pitch gyro's bias is averaged in a person's hands
 _LEAST_T, _MOST_T = 1e-3, 0.3  # s, between fixes
 _MOST_PAUSE = 1.0  # s
 _FARTHEST_REFUSED = 3.0  # m, of the way between two fixes that agree
-_LOST, _EDGE = int(Symptom.PLACE_LOST), int(Symptom.BELT_EDGE)
+_LOST, _EDGE, _OFF = int(Symptom.PLACE_LOST), int(Symptom.BELT_EDGE), int(Symptom.OFF_BELT)
 
 PLACE = np.dtype(
     [
@@ -127,8 +128,9 @@ def track_place(o, p, links, e, sample, fresh, held, dt):
     lost = not p.known or abs(p.bias) > MOST_BIAS or p.doubts > MOST_DOUBTS
     p.lost = lost
     on = _LOST if lost and (held or not o.balances) else 0
-    if not lost and farthest_wheel(o, p, e.v) > o.half_belt:
-        on |= _EDGE
+    if not lost:
+        on |= _EDGE if farthest_wheel(o, p, e.v) > o.inner_edge else 0
+        on |= _OFF if reach_within(o, p, e.v, TORQUE_GONE) > o.half_belt else 0
     return on
 
 
@@ -146,13 +148,26 @@ def farthest_wheel(o, p, v):
     v : float
         Forward speed [m/s].
     """
+    return reach_within(o, p, v, LATE_TIMES * p.late) + ASTRAY_TIMES * abs(p.astray)
+
+
+@njit(cache=True, nogil=True)
+def reach_within(o, p, v, ahead):
+    """Find how far from the middle either wheel is now or `ahead` s later, as it moves now [m]. Runs inside the tick.
+
+    Parameters
+    ----------
+    o, p : records of PLACE_SETTINGS and PLACE
+    v : float
+        Forward speed [m/s].
+    ahead : float
+        s
+    """
     rear, sideways = p.y, v * math.sin(p.psi)
     front = rear + o.w * math.sin(p.psi)
     front_sideways = sideways + o.w * math.cos(p.psi) * p.psi_dot
     now = max(abs(rear), abs(front))
-    ahead = LATE_TIMES * p.late
-    then = max(abs(rear + ahead * sideways), abs(front + ahead * front_sideways))
-    return max(now, then) + ASTRAY_TIMES * abs(p.astray)
+    return max(now, abs(rear + ahead * sideways), abs(front + ahead * front_sideways))
 
 
 @njit(cache=True, nogil=True)

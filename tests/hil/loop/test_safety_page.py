@@ -31,4 +31,4 @@ def test_off_comes_first_and_is_heeded_wherever_the_drive_may_be_on():
 def test_what_is_hard_under_torque_is_in_the_way_before_it():
     for rule in RULES:
         if rule.goes.get(Stage.RUNNING) is Stage.FAULT and rule.event not in OBSTACLES:
-            assert rule.event in ("stale sample", "watchdog tripped", "drive went off")
+            assert rule.event in ("stale sample", "watchdog tripped", "drive went off", "off the belt")

@@ -103,6 +103,7 @@ EVENTS = {
     "clock stepped": (symptom(Symptom.CLOCK_STEP), Cause.CLOCK_STEP),
     "device restarted": (symptom(Symptom.DEVICE_RESTARTED), Cause.DEVICE_RESTARTED),
     "drive went off": (lambda m: felt(status=int(m.sample["status"]) & ~STATUS_ENABLED)(m), Cause.DRIVE_OFF),
+    "off the belt": (symptom(Symptom.OFF_BELT), Cause.OFF_BELT),
     "stop": (told(demand=Demand.STOP), Cause.OPERATOR_STOP),
     "samples seldom": (symptom(Symptom.RATE_LOW), Cause.RATE_LOW),
     "link noisy": (symptom(Symptom.LINK_NOISY), Cause.LINK_NOISY),

@@ -55,7 +55,9 @@ def test_a_known_place_is_no_symptom_and_takes_none_away():
 
 def test_a_wheel_beyond_the_edge_is_noticed():
     assert not int(placed(belt_width=1.2).tick()["symptoms"]) & Symptom.BELT_EDGE
-    assert int(placed(belt_width=0.5).tick()["symptoms"]) & Symptom.BELT_EDGE
+    assert int(placed(belt_width=0.5).tick()["symptoms"]) & (Symptom.BELT_EDGE | Symptom.OFF_BELT) == (
+        Symptom.BELT_EDGE | Symptom.OFF_BELT
+    )
 
 
 @pytest.mark.parametrize("lost", ["stop", "balance"])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from experiments.studies.fault_injection.threats.fault_spec import PlaceKind, Threat
 from hil.loop.states import Cause
 
-PLACE_CAUSES = frozenset({Cause.PLACE_LOST, Cause.BELT_EDGE})
+PLACE_CAUSES = frozenset({Cause.PLACE_LOST, Cause.BELT_EDGE, Cause.OFF_BELT})
 GONE_WITHIN = 0.8  # s: 0.6 s without a fix, and those that were under way
 DOUBTED_WITHIN = 3.0  # s: so many fixes far off that the rest are no better
 _GATE = "farther from where it was expected than the gate"

@@ -14,7 +14,9 @@ from models import load_bicycle
 
 DT, V = 0.01, 4.0
 LN2 = math.log(2.0)
-NOTHING, LOST, EDGE = (int(symptom) for symptom in (Symptom.NONE, Symptom.PLACE_LOST, Symptom.BELT_EDGE))
+NOTHING, LOST, EDGE, OFF = (
+    int(symptom) for symptom in (Symptom.NONE, Symptom.PLACE_LOST, Symptom.BELT_EDGE, Symptom.OFF_BELT)
+)
 
 
 def settings(**how):

@@ -8,7 +8,7 @@ import pytest
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE
 from firmware_interface.messages import FIX_Y
 from hil.loop.place.tracker import farthest_wheel, new_place, tell_place
-from tests.hil.loop.place.still import DT, EDGE, LOST, NOTHING, Still, V
+from tests.hil.loop.place.still import DT, EDGE, LOST, NOTHING, OFF, Still, V
 
 
 @pytest.mark.parametrize(("held", "lost", "on"), [(0, "stop", LOST), (0, "balance", NOTHING), (1, "balance", LOST)])
@@ -38,8 +38,9 @@ def test_either_wheel_at_the_edge_and_not_where_the_place_is_lost(sign):
         (0.5, 0.0, NOTHING),
         (0.501, 0.0, EDGE),
         (0.0, 0.4, NOTHING),
-        (0.2, 0.4, EDGE),
-        (0.6, -0.9, EDGE),
+        (0.1, 0.4, EDGE),
+        (0.2, 0.4, EDGE | OFF),
+        (0.6, -0.9, EDGE | OFF),
     ):
         w.p["y"], w.p["psi"] = sign * y, sign * psi
         assert w.tick() == on
@@ -67,6 +68,27 @@ def test_a_wheel_counts_where_it_may_be_by_fixes_older_than_they_tell(late, turn
     w.p["astray"] = -0.03  # to either side
     w.p["late"] = 0.005
     assert farthest_wheel(w.o, w.p, V) == pytest.approx(0.2 + 2 * 0.03)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("y", "angle", "on"),
+    [
+        (0.5, 0.0, NOTHING),
+        (0.54, 0.0, EDGE),
+        (0.56, 0.0, EDGE | OFF),
+        (0.545, -0.01, EDGE),  # on its way back
+        (0.545, 0.04, EDGE | OFF),  # 0.55 m is passed in 0.035 s at 4 m/s sin(0.04)
+        (0.545, 0.03, EDGE),
+    ],
+)
+def test_a_wheel_beyond_the_edge_when_the_torque_is_gone_is_off_the_belt(y, angle, on, sign):
+    w = Still(belt_width=1.1, margin=0.05)
+    w.o["w"] = 0.0  # both wheels at one place
+    w.p["y"], w.p["psi"] = sign * y, sign * angle
+    assert w.tick() == on
+    w.p["late"], w.p["astray"] = 0.5, 0.5  # what may be ramps down, and cuts nothing
+    assert w.tick() & OFF == on & OFF
 
 
 @pytest.mark.parametrize(
