@@ -106,7 +106,7 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
     on = 0
     if samples > 0 and m.since > 0.0:
         on |= _look_at_clock(observer.dt, m, raw)
-        on |= _look_at_counts(limits, m, raw, sample, dt)
+        on |= _look_at_counts(limits, m, raw, sample, dt, on == 0)
         if sample.valid and dt <= limits.stale:  # over a gap the observer has lost the thread, not the sensors
             told = _told(limits, observer.dt, m, raw, dt)
             on |= _look_at_motion(limits, observer, m, raw, sample, e, running, told)
@@ -152,15 +152,18 @@ def _look_at_clock(period, m, raw):
 
 
 @njit(cache=True, nogil=True)
-def _look_at_counts(limits, m, raw, sample, dt):
-    """Detect channels whose last digit no longer moves, and readings off their scale. Runs inside the tick."""
+def _look_at_counts(limits, m, raw, sample, dt, timely):
+    """Detect channels whose last digit no longer moves, and readings off their scale. Runs inside the tick.
+
+    Not ``timely`` is a sample that is old or of another clock: that it is no good says nothing of its readings.
+    """
     on = 0
     for channel in range(_CHANNELS):
         counts = raw.gyro_counts[channel] if channel < _AXES else raw.accel_counts[channel - _AXES]
         m.resting[channel] = m.resting[channel] + dt if counts == m.counts[channel] else 0.0
         on |= _STUCK if m.resting[channel] > limits.stuck else 0
     m.invalid = 0.0 if sample.valid else m.invalid + dt
-    m.unusable += min(dt / RATE_TIME, 1.0) * ((0.0 if sample.valid else 1.0) - m.unusable)
+    m.unusable += min(dt / RATE_TIME, 1.0) * ((1.0 if timely and not sample.valid else 0.0) - m.unusable)
     return on | (_RANGE if m.invalid > limits.invalid or m.unusable > 1.0 - limits.seldom else 0)
 
 

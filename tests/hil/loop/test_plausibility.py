@@ -244,6 +244,17 @@ def test_a_device_that_counts_from_the_start_has_restarted(watched):
     assert watched.tick() == Symptom.DEVICE_RESTARTED
 
 
+def test_old_samples_say_nothing_of_the_sensors(watched):
+    """A buffer that turns sends the last two again and again: what goes back in time is not valid, its readings are."""
+    watched.ticks(10)
+    seq, t_us = int(watched.raw["seq"]), int(watched.raw["t_us"])
+    for i in range(200):
+        back = i % 2
+        watched.raw["seq"], watched.raw["t_us"] = seq - back, t_us - 5000 * back
+        watched.sample["valid"] = 1 - back
+        assert watched.tick() == (Symptom.DEVICE_RESTARTED if back else NOTHING)
+
+
 def test_samples_that_come_too_seldom(watched):
     w = watched
     for k in range(1000):
