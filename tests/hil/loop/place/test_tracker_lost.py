@@ -38,7 +38,7 @@ def test_either_wheel_at_the_edge_and_not_where_the_place_is_lost(sign):
         (0.5, 0.0, NOTHING),
         (0.501, 0.0, EDGE),
         (0.0, 0.4, NOTHING),
-        (0.1, 0.4, EDGE),
+        (0.31, 0.2, EDGE),
         (0.2, 0.4, EDGE | OFF),
         (0.6, -0.9, EDGE | OFF),
     ):
