@@ -299,7 +299,8 @@ class Theory:
         return f"Theory({self.name!r}, {self.bicycle.name}{moved})"
 
     def _repr_html_(self) -> str:
-        values = {name: plus_minus(self.nominal(name), std, unit_of(name)) for name, std in self.uncertain.items()}
+        read = {name: (std, *value_unit(name)) for name, std in self.uncertain.items()}
+        values = {name: plus_minus(k * self.nominal(name), k * std, unit) for name, (std, k, unit) in read.items()}
         return value_table(f"Theory: {self.name}, {self.bicycle.name}", values)
 
 
@@ -313,6 +314,12 @@ def unit_of(name: str) -> str:
 def shown_unit(unit: str) -> tuple[float, str]:
     """Unit in which a size is read, and how many of it an SI unit is: %, where there is none, ms, deg, else SI."""
     return {"": (100.0, "%"), "s": (1e3, "ms"), "rad": (math.degrees(1.0), "deg")}.get(unit, (1.0, unit))
+
+
+def value_unit(name: str) -> tuple[float, str]:
+    """Unit in which a quantity's value is read, and how many of it an SI unit is: deg of an angle, else SI."""
+    unit = unit_of(name)
+    return shown_unit(unit) if unit == "rad" else (1.0, unit)
 
 
 def plain_name(name: str) -> str:

@@ -91,6 +91,11 @@ def test_a_notebook_shows_a_small_table(shown):
     assert "array(" not in html
 
 
+def test_an_angle_that_theory_is_uncertain_of_is_shown_in_deg():
+    pitched = replace(open_loop(catalogue.load_bicycle("Benchmark")), std={"imu_pitch": np.radians(0.3)})
+    assert "<tr><th>imu_pitch</th><td>0 ± 0.3 deg</td></tr>" in pitched._repr_html_()
+
+
 def test_what_comes_from_outside_is_escaped():
     page = replace(RESPONSE, source="<script>alert(1)</script>")._repr_html_()
     assert "<script>" not in page

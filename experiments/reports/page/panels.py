@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.analysis.compare import figure7_residuals
 from experiments.datatypes import Comparison
-from experiments.dynamics import SAMPLED_LOOP, Theory, unit_of
+from experiments.dynamics import SAMPLED_LOOP, Theory, value_unit
 from experiments.recordings.published import Figure7
 from experiments.reports import complex_plane, eigenvalues
 from experiments.reports.eigenvalues import Bands, Curve, Series
@@ -140,7 +140,8 @@ def _shares(windows: Sequence[NumberedWindow]) -> dict[str, Any] | None:
         if theory.uncertain:
             v = float(np.median([one.comparison.window.v_mean for one in windows]))
             found = eigenvalue_band(theory, v)
-            return {"theory": theory.name, "band": found, "shares": found.contributions[:SHARES_SHOWN], "unit": unit_of}
+            shares = found.contributions[:SHARES_SHOWN]
+            return {"theory": theory.name, "band": found, "shares": shares, "unit": value_unit}
     return None
 
 

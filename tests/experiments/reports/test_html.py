@@ -169,6 +169,8 @@ def test_bands_shares_and_remarks_are_shown(tmp_path):
     assert "What makes the band, Balanceassistv1" in html
     assert "one standard deviation 0.25 1/s and 0.54 rad/s" in html
     assert html.index(">lam<") < html.index(">IHzz<")
+    tilt = np.degrees(catalogue.load_bicycle("Balanceassistv1").std["lam"])
+    assert f'<td class="text">lam</td><td class="text">deg</td><td>{tilt:.3g}</td>' in html, "angles are read in deg"
     assert "delta: stuck from 1.0 to 2.0 s" in html
 
 
