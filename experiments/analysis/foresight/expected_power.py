@@ -7,6 +7,8 @@ slope: what they have in common is seen, what they have not looks like an effect
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc
@@ -66,17 +68,29 @@ class ExpectedCondition:
         moved = self.errors.moved[:, error, side] / self.errors.sizes[error]
         return moved, self.errors.covariances[:, error, side]
 
-    @property
-    def mean_covariance(self) -> Array:
-        """Covariance (2, 2) of the mean of the windows, with nothing between them."""
-        return np.asarray(np.linalg.inv(np.linalg.inv(self.covariances).sum(axis=0)))
+    @cached_property
+    def means(self) -> "MeanEffects":
+        """Effects of the errors on the mean of the windows, to either side."""
+        sides = [[self.with_error(error, side) for error in range(self.slopes.shape[-1])] for side in (0, 1)]
+        moved, covariances = (np.array([[effect[i] for effect in own] for own in sides]) for i in (0, 1))
+        precisions = np.linalg.inv(covariances)
+        covariance = np.linalg.inv(precisions.sum(axis=2))
+        return MeanEffects(np.einsum("spab,spnbc,spnc->spa", covariance, precisions, moved), covariance)
 
-    @property
-    def mean_slopes(self) -> Array:
-        """Slopes (2, p) of that mean."""
-        return np.asarray(
-            np.einsum("ab,nbc,ncp->ap", self.mean_covariance, np.linalg.inv(self.covariances), self.slopes)
-        )
+
+class MeanEffects(NamedTuple):
+    """Effects of errors on the mean of n windows with nothing between them, to more (first) and to less (second).
+
+    Attributes
+    ----------
+    moved : (2, p, 2)
+        Change of measured minus like for like per SI unit.
+    covariances : (2, p, 2, 2)
+        Of that, by noise [1/s^2].
+    """
+
+    moved: Array
+    covariances: Array
 
 
 @dataclass(frozen=True)
@@ -186,23 +200,28 @@ def hiding_parameters(campaigns: ExpectedCampaigns, error: int) -> list[int]:
 def one_deviation(campaigns: ExpectedCampaigns, stds: Array | None = None) -> Array:
     """Size (p,) of each error that moves the means by one standard deviation, with nothing between the runs.
 
+    The mean of rehearsals and sides: one that shows an error well must not stand for those that hardly do.
+
     Parameters
     ----------
     campaigns : sequence of sequences of ExpectedCondition
+        An error that is not small is asked for as it is at the size at which it was tried.
     stds : (q,), optional
         Deviations of the parameters, in shares of those known.
     """
     with np.errstate(divide="ignore"):
-        return np.asarray(np.mean([_information(one, stds) for one in campaigns], axis=0) ** -0.5)
+        return np.asarray(np.mean(np.concatenate([_information(one, stds) for one in campaigns]) ** -0.5, axis=0))
 
 
 def _information(conditions: Sequence[ExpectedCondition], stds: Array | None) -> Array:
-    """Square (p,) of the standard deviations by which one unit of each error moves the means."""
-    slopes = np.vstack([one.mean_slopes for one in conditions])
+    """Square (2, p) of the standard deviations by which one unit of each error moves the means, to either side."""
+    moved = np.concatenate([one.means.moved for one in conditions], axis=-1)
     by_parameter = np.vstack([one.by_parameter for one in conditions])
-    noise = block_diagonal(np.array([[one.mean_covariance for one in conditions]]))[0]
-    moved = by_parameter if stds is None else by_parameter * stds
-    return np.asarray(np.einsum("ij,ij->j", slopes, np.linalg.solve(noise + moved @ moved.T, slopes)))
+    blocks = np.stack([one.means.covariances for one in conditions], axis=2)
+    noise = block_diagonal(blocks.reshape(-1, len(conditions), 2, 2))
+    hidden = by_parameter if stds is None else by_parameter * stds
+    covariance = noise.reshape(*moved.shape, -1) + hidden @ hidden.T
+    return np.asarray(np.einsum("spi,spi->sp", moved, np.linalg.solve(covariance, moved[..., None])[..., 0]))
 
 
 @dataclass(frozen=True)

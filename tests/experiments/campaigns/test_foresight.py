@@ -247,6 +247,17 @@ def test_a_parameter_that_looks_like_the_error_hides_it():
     )
 
 
+def test_what_hides_an_error_is_asked_at_the_size_that_is_seen():
+    """A small error is not like what the parameter does, one of the size tried is."""
+    found = [replace(one, by_parameter=20.0 * one.slopes[0, :, [1]].T) for one in drawn_conditions()]
+    conditions = [with_errors(one, np.ones(2), 1.0) for one in found]
+    large = [replace(one, slopes=one.slopes[..., [0, 0]]) for one in conditions]
+    known = [replace(one, by_parameter=0.0 * one.by_parameter) for one in large]
+    hidden = smallest_rejected([large])[1] / smallest_rejected([known])[1]
+    assert hiding_parameters([large], 1) == [0]
+    assert shrinkage([large], np.zeros(1))[1] == pytest.approx(hidden, rel=0.5)
+
+
 @pytest.fixture
 def _foreseen_once(monkeypatch):
     """The same campaign asked for again, in other words, is not rehearsed again."""
