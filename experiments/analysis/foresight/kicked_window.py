@@ -25,7 +25,7 @@ STEER_SENSOR = ("steer_scale", "steer_lag")
 DRY_FRICTION = next(element for element in STEER_ELEMENTS if element.name == "coulomb_friction")
 FORESEEN_ERRORS = (  # that a lab makes
     *("drive_gain", "more_delay", "steer_damping", DRY_FRICTION.name),
-    *("mH", "fork_inertia", "mB", "frame_inertia", "speed_scale", *STEER_SENSOR),
+    *("mH", "fork_inertia", "mB", "frame_inertia", "speed_scale", "imu_pitch", *STEER_SENSOR),
 )
 KICK_TO_WINDOW = 0.4  # s, from a kick to the beginning of its window
 _ENCODER = MEASURED_CHANNELS.index("delta_meas")

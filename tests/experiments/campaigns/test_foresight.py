@@ -53,16 +53,15 @@ def planned(bicycle, speeds=(3.5, 5.0, 6.5), method="lqr"):
     )
 
 
-def ridden(condition, seed, emulation=Emulation(), truth=None, steer_scale=1.0):
-    """One run in memory, with another bicycle, drive or encoder than theory knows."""
+def ridden(condition, seed, emulation=Emulation(), truth=None, **misread):
+    """One run in memory, with another bicycle or drive than theory knows, or other settings of the node's readings."""
     rig = replace(condition.rig, calibration={"wheel_radius": (truth or condition.bicycle).rR})
     scenario = replace(condition.scenario, seed=seed)
-    if steer_scale == 1.0:
+    if not misread:
         return simulated_response(
             rig, condition.schedule, scenario, emulation, truth or condition.bicycle, condition.label
         )
     node = emulated_node(rig)
-    turned = replace(node.calibration, steer_counts_per_turn=steer_scale * node.calibration.steer_counts_per_turn)
     calibration = rig.calibrated()
     told = {"scenario": scenario, "emulation": emulation}
     header = new_header(
@@ -71,9 +70,20 @@ def ridden(condition, seed, emulation=Emulation(), truth=None, steer_scale=1.0):
     plant = emulated_plant(rig, scenario, emulation)
     recorder, operator = RunRecorder(header), Operator(condition.duration)
     loop = new_loop(rig, condition.schedule, calibration.as_record())
-    lockstep.run_in_lockstep(loop, plant, replace(node, calibration=turned), operator, Keeper(recorder, plant))
+    other = replace(node, calibration=replace(node.calibration, **misread))
+    lockstep.run_in_lockstep(loop, plant, other, operator, Keeper(recorder, plant))
     outcome = operator.outcome()
     return response_of_run(recorder.run(outcome.reason, outcome.cause))
+
+
+def scaled_encoder(condition, scale):
+    counts = emulated_node(condition.rig).calibration.steer_counts_per_turn
+    return {"steer_counts_per_turn": scale * counts}
+
+
+def pitched_sensor(condition, pitch):
+    cos, sin = np.cos(pitch), np.sin(pitch)
+    return {"mounting": ((cos, 0.0, sin), (0.0, 1.0, 0.0), (-sin, 0.0, cos))}
 
 
 def judged(responses):
@@ -131,17 +141,24 @@ def test_what_the_deviations_hide_is_hidden(tmp_path):
     assert seen[0.5] < seen[1.0] - 0.2
 
 
-def test_slopes_are_those_of_the_emulated_machine(delft):
+@pytest.mark.parametrize(
+    ("name", "v", "size", "misread"),
+    [
+        ("steer_scale", 6.5, 0.02, lambda condition, size: scaled_encoder(condition, 1.0 + size)),
+        ("imu_pitch", 3.5, np.radians(0.1), pitched_sensor),
+    ],
+)
+def test_slopes_are_those_of_the_emulated_machine(delft, name, v, size, misread):
     """The same noise with and without an error: what is left is what the error does, by the emulated machine."""
-    condition = max(delft.conditions, key=lambda c: c.v)
-    size = 0.02
-    before, after = (analyze_responses([ridden(condition, 7, steer_scale=scale)]) for scale in (1.0, 1.0 + size))
+    condition = next(c for c in delft.conditions if c.v == v)
+    before, after = (analyze_responses([ridden(condition, 7, **misread(condition, x))]) for x in (0.0, size))
     means = [
         np.mean([c.fit.eigenvalue - c.prediction.like for c in analysis.comparisons]) for analysis in (before, after)
     ]
-    slopes = [WindowErrors.of(before.responses[0], c).slopes(["steer_scale"], [size])[:, 0] for c in before.comparisons]
+    slopes = [WindowErrors.of(before.responses[0], c).slopes([name], [size])[:, 0] for c in before.comparisons]
     expected = complex(*np.mean(slopes, axis=0)) * size
-    assert abs(means[1] - means[0] - expected) < 0.5 * abs(expected)  # 0.35 here: 2 % is no small error
+    assert abs(means[1] - means[0] - expected) < 0.5 * abs(expected)  # 0.35 of the encoder: 2 % is no small error
+    assert name in FORESEEN_ERRORS
 
 
 @pytest.mark.parametrize("v", [3.5, 5.0])
