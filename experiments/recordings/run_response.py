@@ -19,6 +19,8 @@ from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reporte
 from experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     RunCourse,
+    bridged_remarks,
+    bridged_samples,
     clock_differences,
     clock_remarks,
     first_running,
@@ -136,6 +138,7 @@ class _Tally:
     ages: list[Array] = field(default_factory=list)
     torques: list[Array] = field(default_factory=list)
     clocks: list[Array] = field(default_factory=list)
+    bridged: Array = field(default_factory=lambda: np.zeros(2))
 
     def add(self, ticks: np.ndarray, rig: Rig) -> None:
         """Take usable rows."""
@@ -146,6 +149,7 @@ class _Tally:
         self.ages.append(np.array(ticks["steer_age"][::100]))
         self.torques.append(report_products(ticks, rig))
         self.clocks.append(clock_differences(ticks))
+        self.bridged += bridged_samples(ticks, rig.rate)
 
     @property
     def noise(self) -> Array:
@@ -169,7 +173,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     if first is None:
         require_samples(run, 0)
         raise AssertionError
-    told = [*clock_remarks(np.concatenate(tally.clocks)), *remarks]
+    told = [*clock_remarks(np.concatenate(tally.clocks)), *bridged_remarks(tally.bridged), *remarks]
     if len(told) > REMARKS_KEPT:
         told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
     joined = replace(first, **signals.arrays())

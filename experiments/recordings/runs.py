@@ -26,6 +26,7 @@ CLOCK_BLOCK = 1.0  # s, over which the quickest sample tells by how much the two
 FEWEST_BLOCKS = 5
 LEAST_DRIFT = 2e-4  # of the time, by which clocks run apart: two of quartz do by less
 JITTERS = 4.0  # times what the quickest samples scatter by, that clocks must have run apart to be told
+LEAST_BRIDGED = 0.01  # of the samples under control, from where on the loop acts later by enough to matter
 MOST_POINTS = 100  # of the grid for each sample there is, beyond which the times are wrong
 FEW_POINTS = 20_000
 ANALYSED_COLUMNS = (
@@ -84,7 +85,11 @@ def recorded_run(run: Run) -> Recorded:
             response,
             markers=release_markers(response.t, response.free) if alone or held_back else response.markers,
             theory=theory_alone(header) if alone else theory_of(header, bicycle, ticks),
-            remarks=(*response.remarks, *clock_remarks(clock_differences(ticks))),
+            remarks=(
+                *response.remarks,
+                *clock_remarks(clock_differences(ticks)),
+                *bridged_remarks(bridged_samples(ticks, header.rig.rate)),
+            ),
         ),
     )
 
@@ -231,6 +236,25 @@ def clock_remarks(differences: Array) -> tuple[str, ...]:
     return (
         f"t: the device's clock is {100.0 * abs(drift):.2g} % too {slow} by the host's, so that speed, decay and "
         f"frequency read that much too {high}, and a true model may be rejected: give the device a clock of quartz",
+    )
+
+
+def bridged_samples(ticks: np.ndarray, rate: float) -> Array:
+    """Samples that are missing or no good in short gaps under control, and all that were due there; of usable rows."""
+    periods = rate * np.diff(ticks["t"])
+    under_control = (ticks["state"][1:] == State.RUNNING) & (periods <= BRIDGED_PERIODS)
+    due = np.maximum(np.rint(periods[under_control]), 1.0)
+    return np.array([np.sum(due - 1.0), np.sum(due)])
+
+
+def bridged_remarks(counts: Array) -> tuple[str, ...]:
+    """Say which share of a run's samples was bridged, from `bridged_samples` of all its rows."""
+    missing, due = counts
+    if missing < LEAST_BRIDGED * max(due, 1.0):
+        return ()
+    return (
+        f"t: {100.0 * missing / due:.2g} % of the samples under control are missing or no good; gaps are bridged, but "
+        "the controller answered late there, and a true model may be rejected: look for a sensor or line that fails",
     )
 
 
