@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.foresight.drawn_bicycle import draw_bicycle, given_by
+from experiments.analysis.foresight.drawn_bicycle import given_by
 from experiments.analysis.foresight.expected_power import (
     DRAW_SEED,
     FORESEEN_LEVEL,
@@ -34,6 +34,7 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.dynamics import Theory, shown_unit, unit_of
+from experiments.theory.drawn_machine import draw_machine
 from experiments.theory.theory import theory_for
 from hil.design.methods import GainSchedule, design
 from models.array_types import Array
@@ -184,7 +185,7 @@ def _windows_of_campaign(rehearsed: Mapping[str, DryRun], number: int) -> dict[s
     windows = {label: some for label, one in rehearsed.items() if (some := _windows(one))}
     if not windows:
         return {}
-    drawn = draw_bicycle(theory_for(next(iter(windows.values()))[0][0]), np.random.default_rng([DRAW_SEED, number]))
+    drawn = draw_machine(theory_for(next(iter(windows.values()))[0][0]), np.random.default_rng([DRAW_SEED, number]))
     return {label: given for label, some in windows.items() if (given := given_by(drawn, some))}
 
 

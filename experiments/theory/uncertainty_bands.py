@@ -15,9 +15,9 @@ from scipy.linalg import eig
 
 from experiments.datatypes import Dynamics
 from experiments.dynamics import Theory
+from experiments.theory.drawn_machine import draw_machine
 from experiments.theory.modes import kicked_mode
 from models.array_types import Array
-from models.errors import InputError
 
 DIFFERENCE_STEP = 1e-4  # of a quantity, or of its usual deviation: the difference quotient is good to 1e-7 of the slope
 LINEAR_GAP = 3.0  # how many of its own standard deviations the next eigenvalue must be away for linear propagation
@@ -101,7 +101,7 @@ def eigenvalue_band(theory: Theory, v: float) -> EigenvalueBand:
 def monte_carlo(theory: Theory, v: float, n: int = 2000, seed: int = 0) -> NDArray[np.complex128]:
     """Draw the eigenvalue ``n`` times, (n,), over all that is uncertain; nan where it does not oscillate any more.
 
-    Draws that no bicycle can be (a wheel heavier than physics allows) are made again.
+    Machines are drawn by `draw_machine`.
 
     Parameters
     ----------
@@ -112,21 +112,14 @@ def monte_carlo(theory: Theory, v: float, n: int = 2000, seed: int = 0) -> NDArr
         Number of draws.
     seed : int
     """
-    std = theory.uncertain
-    names, deviations = list(std), np.array(list(std.values()))
-    nominal = np.array([theory.nominal(name) for name in names])
+    names = list(theory.uncertain)
     mode, slope = kicked_mode(theory.dynamics(), v), eigenvalue_derivatives(theory, v, names)
     rng = np.random.default_rng(seed)
     found = np.empty(n, dtype=complex)
     for k in range(n):
-        while True:
-            moved = deviations * rng.standard_normal(len(names))
-            try:
-                dynamics = theory.dynamics(dict(zip(names, nominal + moved, strict=True)))
-            except InputError:
-                continue
-            break
-        values = dynamics.eigenvalues(v)
+        drawn = draw_machine(theory, rng)
+        moved = [drawn.get(name, theory.nominal(name)) - theory.nominal(name) for name in names]
+        values = theory.dynamics(drawn).eigenvalues(v)
         upper = values[values.imag > 1e-9]
         expected = mode + slope @ moved
         found[k] = min(upper, key=lambda s: abs(s - expected)) if len(upper) else complex(np.nan, np.nan)

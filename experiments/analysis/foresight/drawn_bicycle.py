@@ -12,33 +12,7 @@ from experiments.analysis.compare import compare
 from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
 from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
-from experiments.datatypes import Comparison, Response, Theory
-from models.errors import InputError
-
-MOST_DRAWS = 1000  # of values that no machine has, one after the other
-
-
-def draw_bicycle(theory: Theory, rng: np.random.Generator) -> dict[str, float]:
-    """Draw the values of everything that theory is uncertain of, SI; none where it is certain.
-
-    Draws that no machine can be are made again; where all are such, the bicycle is taken as theory knows it.
-    """
-    for _ in range(MOST_DRAWS):
-        drawn = {name: theory.nominal(name) + std * rng.standard_normal() for name, std in theory.uncertain.items()}
-        if _possible(theory, drawn):
-            return drawn
-    return {}
-
-
-def _possible(theory: Theory, drawn: Mapping[str, float]) -> bool:
-    """Tell whether a machine can have these values."""
-    if not all(theory.range(name).allows(value) for name, value in drawn.items()):
-        return False
-    try:
-        theory.variant(drawn)
-    except InputError:
-        return False
-    return True
+from experiments.datatypes import Comparison, Response
 
 
 def given_by(drawn: Mapping[str, float], windows: WindowsOfBicycle) -> WindowsOfBicycle:
@@ -47,7 +21,7 @@ def given_by(drawn: Mapping[str, float], windows: WindowsOfBicycle) -> WindowsOf
     Parameters
     ----------
     drawn : mapping
-        Of `draw_bicycle`.
+        Of `experiments.theory.drawn_machine.draw_machine`.
     windows : sequence of (Response, Comparison)
         Of a rehearsal.
     """

@@ -1,7 +1,7 @@
 """Simulated runs of a true campaign: a plant whose parameters were drawn, under a loop that knows the nominal ones."""
 
+import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from experiments.studies.verdict_calibration.strata import (
     STRATA,
     StudyCampaign,
 )
+from experiments.theory.drawn_machine import draw_machine
 from experiments.theory.modes import kicked_mode
-from experiments.theory.run_theory import theory_with
+from experiments.theory.run_theory import how_well_known, theory_with
+from experiments.theory.theory import open_loop
 from hil.design.methods import GainSchedule, design
 from hil.logs.header import new_header
 from hil.logs.log import RunRecorder
@@ -28,8 +30,7 @@ from hil.runners.emulation import Emulation, emulated_drive, emulated_node, emul
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator
 from models import catalogue
-from models.errors import InputError
-from models.parameters import Bicycle
+from models.linear.perturbed import Variant
 from models.plant.drive_losses import DriveLosses
 from models.plant.environment import Surroundings
 from models.plant.scenario import Scenario
@@ -42,33 +43,28 @@ LEAST_WEAVE_DECAY, GREATEST_WEAVE_DECAY = 0.15, 1.8  # 1/s: what a lab can measu
 LEAST_FREQUENCY = 2.2  # rad/s, one cycle between two kicks
 SLOWEST_GROWTH = 0.02  # 1/s of the other modes: a heading that nobody steers, observers' integrators
 DURATION = RELEASE_DELAY + FIRST_KICK + KICKS_PER_RUN * KICK_SPACING  # s
+_Row = tuple[float, float, float]
 
 
-def true_bicycle(nominal: Bicycle, rng: np.random.Generator) -> Bicycle:
-    """Draw a bicycle from the standard deviations of another; draws that no bicycle can be are made again."""
-    names, std = list(nominal.std), np.array(list(nominal.std.values()))
-    while True:
-        values = np.array([getattr(nominal, name) for name in names]) + std * rng.standard_normal(len(names))
-        try:
-            drawn: dict[str, Any] = dict(zip(names, map(float, values), strict=True))
-            return replace(nominal, **drawn)
-        except InputError:
-            continue
+def true_machine(rig: Rig, rng: np.random.Generator) -> Variant:
+    """Draw a machine from what a rig says of its bicycle and its sensor."""
+    theory = replace(open_loop(rig.bicycle), std=how_well_known(rig))
+    return theory.variant(draw_machine(theory, rng))[0]
 
 
 def campaign_responses(campaign: StudyCampaign) -> list[Response]:
     """Simulate the runs of a campaign; fewer than `CONDITIONS` where the controller suits no more speeds."""
     stratum, rng = STRATA[campaign.stratum], campaign.chance()
     nominal = catalogue.load_bicycle(campaign.bicycle)
-    truth = true_bicycle(nominal, rng) if stratum.drawn else nominal
     if not stratum.drawn:
-        nominal = truth = replace(nominal, std={})
-    rig = Rig(  # rolled out: the speed is known, whatever the drawing; and so is how the sensor sits
+        nominal = replace(nominal, std={})
+    rig = Rig(
         nominal,
-        calibration={"wheel_radius": truth.rR},
-        std={"imu_pitch": 0.0},
+        std={} if stratum.pitched else {"imu_pitch": 0.0},
         losses=stratum.losses if stratum.told else DriveLosses(),
     )
+    truth = true_machine(rig, rng)
+    rig = replace(rig, calibration={"wheel_radius": truth.bicycle.rR})  # rolled out, whatever the drawing
     schedule, speeds = suitable_controller(rig, campaign.method, rng)
     drive = SteerDrive() if stratum.told else emulated_drive(replace(rig, losses=stratum.losses))
     emulation = Emulation(stratum.model, Surroundings(gusts=stratum.gusts), drive, campaign.noise)
@@ -116,7 +112,7 @@ def chosen_speeds(rig: Rig, schedule: GainSchedule, rng: np.random.Generator) ->
 
 
 def simulated_response(
-    rig: Rig, schedule: GainSchedule, scenario: Scenario, emulation: Emulation, truth: Bicycle, label: str
+    rig: Rig, schedule: GainSchedule, scenario: Scenario, emulation: Emulation, truth: Variant, label: str
 ) -> Response:
     """Simulate one run in memory, with the rig's loop and another bicycle as the plant.
 
@@ -127,16 +123,24 @@ def simulated_response(
     schedule : GainSchedule
     scenario : Scenario
     emulation : Emulation
-    truth : Bicycle
-        What moves.
+    truth : Variant
+        Bicycle that moves, and how the inertial sensor sits on it.
     label : str
     """
     calibration = rig.calibrated()
     told = {"scenario": scenario, "emulation": emulation}  # by which equations the plant moves
     header = new_header(rig, schedule, calibration, runner="lockstep", simulated=True, label=label, extra=told)
     loop = new_loop(rig, schedule, calibration.as_record())
-    plant = emulated_plant(replace(rig, bicycle=truth), scenario, emulation)
+    plant = emulated_plant(replace(rig, bicycle=truth.bicycle), scenario, emulation)
+    node = emulated_node(rig)
+    node = replace(node, calibration=replace(node.calibration, mounting=_pitched(truth.imu_pitch)))
     recorder, operator = RunRecorder(header), Operator(DURATION)
-    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), operator, Keeper(recorder, plant))
+    lockstep.run_in_lockstep(loop, plant, node, operator, Keeper(recorder, plant))
     outcome = operator.outcome()
     return response_of_run(recorder.run(outcome.reason, outcome.cause))
+
+
+def _pitched(imu_pitch: float) -> tuple[_Row, _Row, _Row]:
+    """Rotation (3, 3) of a sensor that sits pitched on its frame, nose up [rad]."""
+    cos, sin = math.cos(imu_pitch), math.sin(imu_pitch)
+    return (cos, 0.0, sin), (0.0, 1.0, 0.0), (-sin, 0.0, cos)

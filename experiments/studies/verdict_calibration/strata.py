@@ -28,6 +28,7 @@ class Stratum:
     slowing: bool = False  # the speed falls during each run
     gusts: float = 0.0  # N
     drawn: bool = True  # parameters drawn from the bicycle's standard deviations
+    pitched: bool = False  # pitch of the inertial sensor drawn from what a calibration leaves
     losses: DriveLosses = DriveLosses()  # of the drive
     told: bool = True  # the rig says them
 
@@ -50,6 +51,8 @@ STRATA = {
         Stratum("nonlinear 0.35", model="nonlinear", kick=0.35),
         Stratum("gusts 1 N", gusts=1.0),
         Stratum("gusts 4 N", gusts=4.0),
+        Stratum("pitched", pitched=True),
+        Stratum("pitched certain", pitched=True, drawn=False),
         *(
             Stratum(f"{name}{' untold' * (not told)}", drawn=False, losses=losses, told=told)
             for name, losses in PULLED_DRIVES.items()
@@ -58,7 +61,9 @@ STRATA = {
     )
 }
 
-HONEST_STRATA = tuple(name for name, stratum in STRATA.items() if not stratum.losses.told)  # of the study by default
+HONEST_STRATA = tuple(  # of the study by default: drives and sensors as they should be
+    name for name, stratum in STRATA.items() if not (stratum.losses.told or stratum.pitched)
+)
 
 
 @dataclass(frozen=True)

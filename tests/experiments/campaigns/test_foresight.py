@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.foresight.drawn_bicycle import draw_bicycle, given_by
+from experiments.analysis.foresight.drawn_bicycle import given_by
 from experiments.analysis.foresight.error_effects import WindowErrors
 from experiments.analysis.foresight.expected_power import (
     ExpectedCondition,
@@ -23,8 +23,9 @@ from experiments.campaigns import session
 from experiments.campaigns.foresight import foresee
 from experiments.campaigns.session import open_campaign, rehearse_campaign
 from experiments.recordings.run_response import response_of_run
-from experiments.studies.verdict_calibration.simulate import simulated_response, true_bicycle
+from experiments.studies.verdict_calibration.simulate import simulated_response, true_machine
 from experiments.theory import run_theory
+from experiments.theory.drawn_machine import draw_machine
 from experiments.theory.theory import theory_for
 from hil.logs.header import new_header
 from hil.logs.log import RunRecorder
@@ -33,6 +34,7 @@ from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node, emulated_plant
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator
+from models.linear.perturbed import Variant
 from models.plant.steer_drive import SteerDrive
 from tests.experiments.commands.test_cli import call
 from tests.paths import ROOT
@@ -54,20 +56,19 @@ def planned(bicycle, speeds=(3.5, 5.0, 6.5), method="lqr"):
 
 
 def ridden(condition, seed, emulation=Emulation(), truth=None, **misread):
-    """One run in memory, with another bicycle or drive than theory knows, or other settings of the node's readings."""
-    rig = replace(condition.rig, calibration={"wheel_radius": (truth or condition.bicycle).rR})
+    """One run in memory, with another machine than theory knows, or other settings of the node's readings."""
+    truth = truth or Variant(condition.bicycle)
+    rig = replace(condition.rig, calibration={"wheel_radius": truth.bicycle.rR})
     scenario = replace(condition.scenario, seed=seed)
     if not misread:
-        return simulated_response(
-            rig, condition.schedule, scenario, emulation, truth or condition.bicycle, condition.label
-        )
+        return simulated_response(rig, condition.schedule, scenario, emulation, truth, condition.label)
     node = emulated_node(rig)
     calibration = rig.calibrated()
     told = {"scenario": scenario, "emulation": emulation}
     header = new_header(
         rig, condition.schedule, calibration, runner="lockstep", simulated=True, label=condition.label, extra=told
     )
-    plant = emulated_plant(rig, scenario, emulation)
+    plant = emulated_plant(replace(rig, bicycle=truth.bicycle), scenario, emulation)
     recorder, operator = RunRecorder(header), Operator(condition.duration)
     loop = new_loop(rig, condition.schedule, calibration.as_record())
     other = replace(node, calibration=replace(node.calibration, **misread))
@@ -82,8 +83,7 @@ def scaled_encoder(condition, scale):
 
 
 def pitched_sensor(condition, pitch):
-    cos, sin = np.cos(pitch), np.sin(pitch)
-    return {"mounting": ((cos, 0.0, sin), (0.0, 1.0, 0.0), (-sin, 0.0, cos))}
+    return {"truth": Variant(condition.bicycle, imu_pitch=pitch)}
 
 
 def judged(responses):
@@ -133,7 +133,7 @@ def test_what_the_deviations_hide_is_hidden(tmp_path):
     for share in (1.0, 0.5):
         p = []
         for seed in range(24):  # with 12 of each, chance decided
-            truth = true_bicycle(campaign.conditions[0].bicycle, np.random.default_rng([5, seed]))
+            truth = true_machine(campaign.conditions[0].rig, np.random.default_rng([5, seed]))
             emulation = TRUTHS["drive_gain"](share * drive.seen)
             p.append(judged([ridden(c, seed, emulation, truth) for c in campaign.conditions]))
         seen[share] = np.mean(np.array(p) < 0.05)
@@ -182,8 +182,8 @@ def test_windows_are_those_of_a_bicycle_that_was_drawn(seed):
     (condition,) = planned("Rigid", [6.5]).conditions
     before = analyze_responses([ridden(condition, 200)])
     theory = theory_for(before.responses[0])
-    drawn = {k: v for k, v in draw_bicycle(theory, np.random.default_rng(seed)).items() if k in theory.bicycle.std}
-    after = analyze_responses([ridden(condition, 200, truth=replace(theory.bicycle, **drawn))]).comparisons
+    drawn = {k: v for k, v in draw_machine(theory, np.random.default_rng(seed)).items() if k in theory.bicycle.std}
+    after = analyze_responses([ridden(condition, 200, truth=theory.variant(drawn)[0])]).comparisons
     given = [c for _, c in given_by(drawn, [(before.responses[0], c) for c in before.comparisons])]
     known, seen, foreseen = (np.mean([c.residual for c in one]) for one in (before.comparisons, after, given))
     assert abs(foreseen - seen) < 0.35 * abs(known - seen)
@@ -195,17 +195,17 @@ def test_windows_are_those_of_a_bicycle_that_was_drawn(seed):
 
 def test_a_machine_that_is_drawn_can_be():
     theory = replace(theory_for(ridden(planned("Rigid", [6.5]).conditions[0], 7)), std={"steer_damping": 0.1})
-    drawn = [draw_bicycle(theory, np.random.default_rng(seed)) for seed in range(20)]
+    drawn = [draw_machine(theory, np.random.default_rng(seed)) for seed in range(20)]
     assert all(one["steer_damping"] >= 0.0 for one in drawn)
     nowhere = replace(theory, std={"drive_gain": 1e9})
-    assert draw_bicycle(nowhere, np.random.default_rng(0)) == {}
+    assert draw_machine(nowhere, np.random.default_rng(0)) == {}
 
 
 def test_of_a_bicycle_that_is_known_nothing_is_drawn(delft):
     response = ridden(delft.conditions[0], 7)
     theory = theory_for(response)
-    assert set(draw_bicycle(theory, np.random.default_rng(0))) == {"imu_pitch"}
-    assert draw_bicycle(replace(theory, std={}), np.random.default_rng(0)) == {}
+    assert set(draw_machine(theory, np.random.default_rng(0))) == {"imu_pitch"}
+    assert draw_machine(replace(theory, std={}), np.random.default_rng(0)) == {}
     windows = [(response, c) for c in analyze_responses([response]).comparisons]
     assert given_by({}, windows) == windows
 

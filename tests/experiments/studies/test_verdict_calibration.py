@@ -18,9 +18,12 @@ from experiments.studies.verdict_calibration.page import (
     calibration_tables,
     holm,
 )
-from experiments.studies.verdict_calibration.simulate import campaign_responses
+from experiments.studies.verdict_calibration.simulate import campaign_responses, true_machine
 from experiments.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
+from hil.rig.rig import Rig
+from models.catalogue import load_bicycle
 from models.errors import InputError
+from models.linear.perturbed import Variant
 
 PLAN = study_campaigns(16, 5)
 
@@ -99,6 +102,14 @@ def test_drawn_bicycles_differ_and_certain_ones_do_not():
     )
     assert campaign_responses(drawn)[0].theory.uncertain
     assert not campaign_responses(certain)[0].theory.uncertain
+
+
+def test_a_sensor_is_pitched_as_the_rig_says_that_it_may_be():
+    rig = Rig(replace(load_bicycle("Benchmark"), std={}))
+    drawn = [true_machine(rig, np.random.default_rng(seed)).imu_pitch for seed in range(200)]
+    assert np.degrees(np.std(drawn)) == pytest.approx(0.3, rel=0.15)
+    known = replace(rig, std={"imu_pitch": 0.0})
+    assert true_machine(known, np.random.default_rng(1)) == Variant(known.bicycle)
 
 
 def test_the_study_asks_what_analyze_answers_in_wind_too():

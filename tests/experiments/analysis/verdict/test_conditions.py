@@ -14,6 +14,7 @@ from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from experiments.reports.answer import answer_of
 from experiments.studies.verdict_calibration import simulate
 from experiments.studies.verdict_calibration.strata import StudyCampaign
+from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from models import catalogue
 from models.plant.steer_drive import SteerDrive
@@ -105,7 +106,8 @@ def _certain(response):
 
 def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn, found):
     campaign, after = drawn[0], found.parameters
-    truth = simulate.true_bicycle(catalogue.load_bicycle("Rigid"), campaign.chance())
+    rig = Rig(catalogue.load_bicycle("Rigid"), std={"imu_pitch": 0.0})
+    truth = simulate.true_machine(rig, campaign.chance()).bicycle
     values = np.array([getattr(truth, name) for name in after.names])
     before = np.sqrt(np.diag(after.covariance)) / np.array(
         [catalogue.load_bicycle("Rigid").std[n] for n in after.names]
