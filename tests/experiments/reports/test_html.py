@@ -167,7 +167,7 @@ def test_bands_shares_and_remarks_are_shown(tmp_path):
     made = compare(response, [window], [fit_window(response, window)])
     html = write_report(tmp_path, ReportInput("bands", [response], made)).read_text(encoding="utf-8")
     assert "What makes the band, Balanceassistv1" in html
-    assert "one standard deviation 0.25 1/s and 0.54 rad/s" in html
+    assert "one standard deviation 0.248 1/s and 0.538 rad/s" in html
     assert html.index(">lam<") < html.index(">IHzz<")
     tilt = np.degrees(catalogue.load_bicycle("Balanceassistv1").std["lam"])
     assert f'<td class="text">lam</td><td class="text">deg</td><td>{tilt:.3g}</td>' in html, "angles are read in deg"
@@ -284,6 +284,25 @@ def test_no_heading_stands_alone_at_the_foot_of_a_sheet(sheets):
                     seen.add(heading)
                     assert bottom - foot > 70.0, f"{heading} stands alone"
     assert len(seen) == 5
+
+
+def test_a_heading_stands_where_a_sheet_has_room_and_beside_its_first_picture(sheets, page):
+    for pages, _ in (sheets, (printed(page), None)):
+        said = [words_of(found) for _, found in pages]
+        windows = next(text for text in said if "Overtime[s]" in text)
+        assert "leftover" in windows
+        assert "Gainsagainstspeed" in next(text for text in said if "Slowest:" in text)
+    assert "closed-11,Benchmarklean5m/s." in windows  # below the last of the recordings
+
+
+def test_a_band_stands_among_the_figures_of_its_bicycle(tmp_path):
+    cut = [recording(np.full(500, 5.0), bicycle=name, source=name) for name in ("Balanceassistv1", "Rigid")]
+    made = [c for r, w in cut for c in compare(r, [w], [fit_window(r, w)])]
+    html = write_report(tmp_path, ReportInput("two", [r for r, _ in cut], made)).read_text(encoding="utf-8")
+    first, second = (html.index(f'<h2 id="bicycle-{i}">') for i in (1, 2))
+    bands = [match.start() for match in re.finditer("What makes the band, ", html)]
+    assert len(bands) == 2
+    assert first < bands[0] < second < bands[1]
 
 
 def test_the_verdict_comes_first(page, everything):
