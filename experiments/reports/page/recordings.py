@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments.datatypes import Rejected, Response
 from experiments.reports.page.numbered import NumberedWindow
-from experiments.reports.timeline.figure import COMPACT_HEIGHT, timeline_figure
+from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import states_text, timeline_of
 from models.parameters import PARAMETERS, Bicycle
 
@@ -48,7 +48,7 @@ def recording_pictures(
     for response in responses[:RECORDINGS_DRAWN]:
         timeline = timeline_of(response, numbered, rejected)
         response.forget()  # a search for kicks has looked at all of it
-        figure = timeline_figure(timeline, height=COMPACT_HEIGHT)
+        figure = timeline_figure(timeline, compact=True)
         pictures.append(RecordingPicture(response, figure, states_text(response.states), ended.get(response.source)))
         response.forget()
     return pictures

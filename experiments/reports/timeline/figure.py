@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 7.1  # in: a sheet of A4 between its margins
-COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report, and of one on its own
+COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report at least, and of one on its own
+LINE_HEIGHT = 0.105  # in, of a name or a number beside a panel
 LEFT_MARGIN, RIGHT_MARGIN = 0.52, 0.82  # in, for the numbers and for the names of the lines
 TITLE_LINE, TITLE_CHARACTERS = 0.15, 118  # in, and of a line
 TOP, BOTTOM, STRIP = 0.05, 0.2, 0.30  # in; the strip shows states and windows
@@ -78,7 +79,7 @@ class TimelineSignal:
         return replace(self, values=np.degrees(self.values))
 
 
-def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HEIGHT) -> "Figure":
+def timeline_figure(timeline: Timeline, title: str = "", compact: bool = False) -> "Figure":
     """Lean and steer, torque, place on the belt and speed over time, below the supervisor's states and the windows.
 
     Parameters
@@ -86,14 +87,16 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
     timeline : Timeline
     title : str
         With one, the figure stands on its own and explains its marks.
-    height : float
-        in.
+    compact : bool
+        As low as its names allow, for a page with many of them.
     """
     from matplotlib.figure import Figure
 
     panels, ridden = _panels(timeline), timeline.ridden if title else None
     map_height = MAP_HEIGHT if ridden else 0.0
-    height += map_height
+    shares = [max(2, _lines(signals, _edges(timeline, unit))) for unit, signals in panels]
+    lowest = TOP + BOTTOM + STRIP + 1.08 * LINE_HEIGHT * sum(shares)  # the panels and the gaps between them
+    height = (max(COMPACT_HEIGHT, lowest) if compact else TALL_HEIGHT) + map_height
     top = TOP + (TITLE_LINE * (len(_wrapped(title)) + 1.4) if title else 0.0)
     style = {"font.size": 7.5 if title else 7.0, "lines.linewidth": 0.9, "figure.constrained_layout.use": False}
     with figure_style(style):
@@ -103,7 +106,7 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
             1 + len(panels),
             1,
             sharex=True,
-            height_ratios=[strip_share * len(panels) / (1 - strip_share), *(1.0 for _ in panels)],
+            height_ratios=[strip_share * sum(shares) / (1 - strip_share), *shares],
             gridspec_kw={
                 "left": LEFT_MARGIN / WIDTH,
                 "right": 1.0 - RIGHT_MARGIN / WIDTH,
@@ -117,7 +120,7 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
         first, last = min([float(t[0]), *(a for a, _ in spans)]), max([float(t[-1]), *(b for _, b in spans)])
         _strip(axes[0], timeline, last - first)
         for ax, (unit, signals) in zip(axes[1:], panels, strict=True):
-            _draw(ax, timeline, unit, signals, height > COMPACT_HEIGHT)
+            _draw(ax, timeline, unit, signals, compact)
         axes[-1].set_xlim(first, max(last, first + timeline.response.dt))
         axes[-1].annotate("t [s]", (1.01, 0.0), (0, -9), "axes fraction", "offset points", va="center")
         if ridden:
@@ -184,7 +187,20 @@ def _command_panel(t: Array, command: Array, unit: str) -> tuple[str, list[Timel
     return unit.replace("rad", "deg"), [TimelineSignal.of(name, t, command, PURPLE).in_degrees]
 
 
-def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal], tall: bool) -> None:
+def _edges(timeline: Timeline, unit: str) -> float | None:
+    """Half the width of the belt [m], for the panel that shows the wheels on it."""
+    lane = timeline.response.lane
+    if unit != "m" or timeline.ridden is not None or lane is None or not np.isfinite(lane.half_belt):
+        return None
+    return lane.half_belt
+
+
+def _lines(signals: list[TimelineSignal], edges: float | None) -> int:
+    """Lines that the names beside a panel take."""
+    return sum(1 + signal.name.count("\n") for signal in signals) + (edges is not None)
+
+
+def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal], compact: bool) -> None:
     """Draw the lines of one panel over the windows and kicks.
 
     Parameters
@@ -195,34 +211,60 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
         Of the lines.
     signals : list of TimelineSignal
         Lines of the panel.
-    tall : bool
-        There is room for more numbers beside it.
+    compact : bool
+        There is room for few numbers beside it.
     """
     across = ax.get_xaxis_transform()
     spans = [(w.t_start, w.t_end - w.t_start) for w in timeline.windows if w.verdict != REJECTED]
     ax.broken_barh(spans, (0.0, 1.0), color=GRID_COLOUR, alpha=0.6, lw=0, zorder=0, transform=across)
     dashes: Any = (0, (2, 2))
     ax.vlines(timeline.kicks, 0.0, 1.0, color=MUTED_COLOUR, lw=0.6, ls=dashes, zorder=1, transform=across)
-    for i, signal in enumerate(signals):
+    for signal in signals:
         ax.plot(signal.t, signal.values, color=signal.colour, ls=signal.dashes)
-        place = 0.5 + (0.17 * (len(signals) - 1) - 0.34 * i if len(signals) > 1 else 0.0)
-        ax.plot(
-            [1.01, 1.045], [place, place], color=signal.colour, ls=signal.dashes, transform=ax.transAxes, clip_on=False
-        )
-        ax.text(1.055, place, signal.name, transform=ax.transAxes, va="center", color=INK_COLOUR)
-    ax.set_ylabel(unit, labelpad=2.0)
+    ax.set_ylabel(unit, labelpad=2.0, fontsize=6.3 if compact else None)
     ax.yaxis.set_label_coords(-0.40 / (WIDTH - LEFT_MARGIN - RIGHT_MARGIN), 0.5)
-    ax.locator_params(axis="y", nbins=5 if tall else 3, min_n_ticks=3 if tall else 2)
+    ax.locator_params(axis="y", nbins=3 if compact else 5, min_n_ticks=2 if compact else 3)
     ax.tick_params(length=2.0, pad=1.5)
     ax.margins(y=0.08)
-    lane = timeline.response.lane
-    if unit == "m" and timeline.ridden is None and lane is not None and np.isfinite(lane.half_belt):
-        edges, along = [-lane.half_belt, lane.half_belt], ax.get_yaxis_transform()
-        ax.hlines(edges, 0.0, 1.0, color=INK_COLOUR, lw=1.2, transform=along)
-        ax.text(1.055, 0.93, "edges", transform=ax.transAxes, va="center", color=INK_COLOUR)
+    named: list[tuple[str, dict[str, Any]]] = [(s.name, {"color": s.colour, "ls": s.dashes}) for s in signals]
+    edges = _edges(timeline, unit)
+    if edges is not None:
+        style: dict[str, Any] = {"color": INK_COLOUR, "lw": 1.2}
+        ax.hlines([-edges, edges], 0.0, 1.0, transform=ax.get_yaxis_transform(), **style)
+        named.insert(0, ("edges", style))
     low, high = ax.get_ylim()
     if high - low < 0.2:  # a constant speed is drawn flat, not its noise over the whole height
         ax.set_ylim(low - 0.1, high + 0.1)
+    _write_names(ax, named)
+    _write_numbers(ax)
+
+
+def _write_names(ax: "Axes", named: list[tuple[str, dict[str, Any]]]) -> None:
+    """Write the names of the lines beside a panel, one below the other, each with a piece of its line."""
+    pitch = max(_line_height(ax), 0.68 / len(named))
+    for i, (name, style) in enumerate(named):
+        place = 0.5 + pitch * (0.5 * (len(named) - 1) - i)
+        ax.plot([1.01, 1.045], [place, place], transform=ax.transAxes, clip_on=False, **style)
+        ax.text(1.055, place, name, transform=ax.transAxes, va="center", color=INK_COLOUR)
+
+
+def _write_numbers(ax: "Axes") -> None:
+    """Write the numbers beside a panel, none where the next has its own: the outer two if all do not fit."""
+    low, high = ax.get_ylim()
+    values = [float(y) for y in ax.get_yticks() if low <= y <= high]
+    line = _line_height(ax)
+    places = np.clip((np.array(values) - low) / (high - low), 0.5 * line, 1.0 - 0.5 * line)
+    shown = list(zip(ax.yaxis.get_major_formatter().format_ticks(values), places, strict=True))
+    if len(shown) > 2 and np.diff(places).min() < line:
+        values, shown = [values[0], values[-1]], [shown[0], shown[-1]]
+    ax.set_yticks(values, [""] * len(values))
+    for number, place in shown:
+        ax.annotate(number, (0.0, place), (-3.5, 0.0), "axes fraction", "offset points", ha="right", va="center")
+
+
+def _line_height(ax: "Axes") -> float:
+    """Part of the height of a panel that a line of text beside it takes."""
+    return LINE_HEIGHT * ax.figure.dpi / ax.bbox.height
 
 
 def _strip(ax: "Axes", timeline: Timeline, whole: float) -> None:

@@ -3,14 +3,16 @@
 import json
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pypdfium2
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from experiments.datatypes import Rejected
+from experiments.datatypes import LanePath, Rejected
 from experiments.reports.analyze import analyze
 from experiments.reports.timeline.figure import COLUMNS, timeline_figure
 from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, decimated, timeline_of
@@ -85,6 +87,20 @@ def test_the_figure_names_everything_with_its_unit(timeline):
     } <= shown
     far = replace(timeline, windows=tuple(replace(w, verdict=DIFFERS) for w in timeline.windows))
     assert "1 ✗" in texts(timeline_figure(far))
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_no_words_lie_over_others(timeline, compact):
+    t = timeline.response.t
+    lane = LanePath(t, 0.3 * np.sin(t), 0.3 * np.cos(t), half_belt=1.2)
+    on_a_belt = replace(timeline, response=replace(timeline.response, lane=lane))
+    for one in (timeline, on_a_belt):
+        figure = timeline_figure(one, "" if compact else "kicked", compact=compact)
+        FigureCanvasAgg(figure).draw()
+        said = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        assert ("edges" in texts(figure)) == (one is on_a_belt)
+        boxes = [(text.get_text(), text.get_window_extent().padded(-1.5)) for text in said]  # but for the air around it
+        assert [(a, b) for (a, left), (b, right) in combinations(boxes, 2) if left.overlaps(right)] == []
 
 
 def test_lines_and_windows_differ_without_colour(timeline):
