@@ -1,6 +1,6 @@
 """Option that names the Python file of a law, for runs that were made with one: a log never brings code that runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,3 +31,13 @@ def require_law_used(path: Path | None, headers: "Iterable[RunHeader]") -> None:
     if path is None or any(COMPILED_FORMAT in str(header.content.get("schedule", "")) for header in headers):
         return
     raise InputError(f"no run was made with a law of a Python file, found --controller {path}: leave it out")
+
+
+def require_law_of(path: Path | None, recordings: Sequence[Path]) -> None:
+    """Refuse a file that none of the runs among these recordings was made with; raises InputError."""
+    if path is None:
+        return
+    from experiments.recordings.read import find_recordings, is_run
+    from experiments.recordings.runs import run_of
+
+    require_law_used(path, (run_of(one).header for one in find_recordings(recordings) if is_run(one)))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._law import LawFileOption, know_law, require_law_of
 from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force, require_figure
 
@@ -20,6 +21,7 @@ def identify(
     ] = "own",
     mapping: Annotated[str, typer.Option(help="Mapping file of other people's files.")] = "",
     bicycle: Annotated[str, typer.Option(help="Bicycle of files that name none.")] = "",
+    controller: LawFileOption = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="With 95 % intervals by profile likelihood, the others fitted anew.")
     ] = False,
@@ -61,13 +63,15 @@ def identify(
 
     use_memory(max_memory)
     if eigenvalues or v0 is not None:
-        said = bool(free or mapping or prior != "own" or profile or plot)
+        said = bool(free or mapping or prior != "own" or profile or plot or controller)
         _print_gains(paths, eigenvalues, v0, bicycle, trust, as_json, ignored=said)
         return
     if (plot is not None or jobs != 1) and not profile:
         raise InputError("--plot and --jobs would be ignored: they are for the profiles; add --profile")
     if plot is not None:
         require_figure(plot, force, *paths, mapping, bicycle)
+    know_law(controller)
+    require_law_of(controller, paths)
     with analysing(progress_screen) as tell:
         found = identify_parameters(
             paths,
@@ -110,8 +114,8 @@ def _print_gains(
         raise InputError("--v0 would be ignored: it is for tables of eigenvalues; add --eigenvalues or leave it out")
     if ignored:
         raise InputError(
-            "--free, --prior and --mapping would be ignored: of a table of eigenvalues the gain is found, with the "
-            "bicycle's own deviations; leave them out"
+            "--free, --prior, --mapping and --controller would be ignored: of a table of eigenvalues the gain is "
+            "found, with the bicycle's own deviations; leave them out"
         )
     results = [gain_of_table(path, bicycle, v0, trust) for path in paths]
     if as_json:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._law import LawFileOption, know_law, require_law_of
 from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force
 
@@ -19,6 +20,7 @@ def plot(
     ] = "",
     preset: Annotated[str, typer.Option(help="Kind of the file: delft-sbw, kooijman, chalmers, riderless-table.")] = "",
     bicycle: Annotated[str, typer.Option(help="With a mapping, or logs that name none: a name or a TOML file.")] = "",
+    controller: LawFileOption = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Draw also where physics contradicts a unit or a sign.")
     ] = False,
@@ -32,6 +34,8 @@ def plot(
     from hil.memory import use_memory
 
     use_memory(max_memory)
+    know_law(controller)
+    require_law_of(controller, [run])
 
     path, result = plot_recording(run, out, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust, force=force)
     if as_json:

@@ -38,7 +38,7 @@ class IdentificationResult:
         found = self.found
         yield from remark_blocks(self.responses)
         yield TextTable(
-            f"Identified from {found.windows} windows, {self.bicycle}",
+            f"Identified from {found.windows} window{'s' * (found.windows != 1)}, {self.bicycle}",
             ["quantity", "unit", "nominal", "found", "std", "moved, in std"],
             [
                 [

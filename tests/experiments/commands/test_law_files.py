@@ -46,6 +46,26 @@ def test_a_law_is_flown_and_replayed_with_its_file_only(riderless, tmp_path, nob
     assert "bit-identical" in said
 
 
+def test_plot_and_identify_take_the_file_that_they_ask_for(riderless, tmp_path, nobody_named):
+    from experiments.recordings import runs
+    from hil.controllers import law_file
+
+    law, out, picture = DOCS / "starter" / "my_law.py", tmp_path / "run", tmp_path / "run.png"
+    kicked = ("--speed", 5, "--kick", "0.6,4", "--duration", 8)
+    assert riderless("simulate", "Silver", "--controller", law, *kicked, "-o", out)[0] == 0
+    for command in (("plot", out, "-o", picture), ("identify", out, "--free", "drive_gain")):
+        law_file._named.clear()
+        runs._run_of.cache_clear()
+        code, _, said = riderless(*command)
+        assert (code, "--controller FILE.py" in said) == (2, True)
+        assert riderless(*command, "--controller", law)[0] == 0
+    assert picture.exists()
+    assert riderless("simulate", "Silver", "--controller", "lqr", *SHORT, "-o", tmp_path / "gains")[0] == 0
+    code, _, said = riderless("plot", tmp_path / "gains", "-o", tmp_path / "other.png", "--controller", law)
+    assert code == 2
+    assert "no run was made with a law of a Python file" in said
+
+
 def test_several_runs_fly_it_in_processes_of_their_own(riderless, tmp_path):
     law, out = tmp_path / "my_law.py", tmp_path / "runs"
     law.write_text(SMOOTH, encoding="utf-8")
