@@ -67,3 +67,12 @@ def test_a_table_that_is_none_is_told(tmp_path, rows):
     assert published.is_table(path)
     with pytest.raises(InputError, match=r"table\.csv"):
         published.read_published(path)
+
+
+def test_a_folder_of_campaigns_is_refused_with_the_folder_of_one(tmp_path):
+    run = tmp_path / "runs" / "first" / "treadmill-5" / "run.mcap"
+    run.parent.mkdir(parents=True)
+    run.touch()
+    with pytest.raises(InputError, match=r"lies in .*runs: give a folder of runs, as .*runs/first$"):
+        find_recordings(tmp_path / "runs")
+    assert find_recordings(tmp_path / "runs" / "first") == [run.parent]
