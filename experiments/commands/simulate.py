@@ -229,11 +229,17 @@ def _scenario(v: float, seed: int, start: list[float], pushes: "list[Kick | Knoc
     """Let a bicycle go at a state (phi, delta, phi_dot, delta_dot) [deg, deg/s], and push it now and then."""
     from models.errors import InputError
     from models.plant.plant import Scenario
+    from models.plant.scenario import INITIAL_RATE_MAX
 
     if not (abs(start[0]) <= 45.0 and abs(start[1]) <= 60.0):
         raise InputError(
             f"--x0 wants a lean within 45 deg and a steer within 60 deg, found {start[0]:g} and {start[1]:g} deg: "
             "start nearer upright"
+        )
+    if not all(abs(radians(rate)) <= INITIAL_RATE_MAX for rate in start[2:]):
+        raise InputError(
+            f"--x0 wants a lean rate and a steer rate within {int(degrees(INITIAL_RATE_MAX))} deg/s, "
+            f"found {start[2]:g} and {start[3]:g} deg/s: start slower"
         )
     phi, delta, phi_dot, delta_dot = (radians(value) for value in start)
     return Scenario(

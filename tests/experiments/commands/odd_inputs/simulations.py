@@ -57,8 +57,11 @@ REFUSED = {
         "simulate Silver --x0 0,0,0,0,0 -o OUT",
         "simulate Silver --x0 a,b,c,d -o OUT",
     ],
-    "x0 wants phi, delta (rad, within 45 and 60 deg)": [
+    "--x0 wants a lean rate and a steer rate within 5729 deg/s, found 1e+09 and 0 deg/s": [
         "simulate Silver --x0 0,0,1e9,0 -o OUT",
+    ],
+    "--x0 wants a lean rate and a steer rate within 5729 deg/s, found 0 and nan deg/s": [
+        "simulate Silver --x0 0,0,0,nan -o OUT",
     ],
     "--duration must be above 0 and below 86400 s": [
         "simulate Silver --duration 0 -o OUT",
