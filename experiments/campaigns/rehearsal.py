@@ -64,10 +64,10 @@ class DryRun:
 
     def said(self) -> str:
         """Put the shares into words: "lean 12 %, steer 5 %, torque 30 % of the limits"."""
-        return (
-            ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for name, share in self.shares.items())
-            + " of the limits"
-        )
+        if not self.shares:
+            return "refused before it moved"
+        shares = (f"{name.replace('_', ' ')} {100 * share:.0f} %" for name, share in self.shares.items())
+        return f"{', '.join(shares)} of the limits"
 
 
 def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:

@@ -73,6 +73,11 @@ def test_a_speed_outside_the_limits_is_refused(v, words):
     assert words in dry_run(dataclasses.replace(condition, scenario=scenario)).refusal
 
 
+def test_what_is_refused_before_it_moved_is_told_so_among_the_rehearsals():
+    found = dry_run(one(v=0.1))
+    assert (found.shares, found.said()) == ({}, "refused before it moved")
+
+
 def test_a_bicycle_that_falls_is_refused():
     refusal = dry_run(one(method="off", v=2.0)).refusal
     assert "for the bicycle falls" in refusal
