@@ -13,7 +13,7 @@ from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameter_units import si_parameters
 from models.plausible import Values, odd_traits
 from models.plausible_deviations import odd_deviations
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
 LARGEST_SLIP = 1e15  # no usual mistake makes more of a bicycle's parameter
@@ -36,7 +36,9 @@ def read_text(text_or_path: str | Path) -> tuple[str, str]:
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; give the path of a bicycle in TOML") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as text: {error}; give the path of a bicycle in TOML") from None
+        raise InputError(
+            f"{path} cannot be read as text: {why_unreadable(error)}; give the path of a bicycle in TOML"
+        ) from None
 
 
 def fields_of(table: dict[str, Any]) -> dict[str, Any]:

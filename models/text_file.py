@@ -4,6 +4,13 @@ import errno
 from pathlib import Path
 
 MOST_TEXT = 8_000_000  # bytes; the largest controller file has some hundred thousand
+_WHY = {
+    errno.ENOENT: "there is no such file",
+    errno.ENOTDIR: "there is no such file",
+    errno.EISDIR: "it is a folder",
+    errno.EACCES: "you may not read it",
+    errno.EPERM: "you may not read it",
+}
 
 
 def read_text_file(path: str | Path, most: int = MOST_TEXT) -> str:
@@ -28,3 +35,12 @@ def read_bytes_file(path: str | Path, most: int = MOST_TEXT) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"more than {most / 1e6:g} MB, which no such file has")
     return data
+
+
+def why_unreadable(error: Exception) -> str:
+    """Say in a clause why `read_text_file` could not read: what the system says has numbers and repeats the path."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is no text in UTF-8"
+    if isinstance(error, OSError):
+        return _WHY.get(error.errno or 0) or error.strerror or str(error)
+    return str(error)

@@ -24,7 +24,7 @@ from experiments.recordings import published
 from experiments.recordings.read import find_recordings
 from hil.logs.log import RUN_FILE as LOG
 from models.errors import InputError
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 FILE = "windows.txt"
 PRINTED_ROUNDING = 0.0051  # s; windows are printed to 0.01 s
@@ -62,7 +62,9 @@ def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, .
     except UnicodeDecodeError as error:
         raise InputError(f"wanted a file of windows in UTF-8, found {path}: {error}; save it as UTF-8") from None
     except OSError as error:
-        raise InputError(f"wanted a readable file of windows, found {path}: {error}; check the path") from None
+        raise InputError(
+            f"wanted a readable file of windows, found {path}: {why_unreadable(error)}; check the path"
+        ) from None
     notes: dict[str, tuple[Note, ...]] = {}
     for number, line in enumerate(lines, start=1):
         text, where = line.strip(), f"line {number} of {path}"

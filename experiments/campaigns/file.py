@@ -29,7 +29,7 @@ from models.file_format import load_toml, require_format
 from models.parameters import PARAMETERS, Bicycle
 from models.plant.environment import Surroundings
 from models.plant.steer_drive import SteerDrive
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 EMULATED_RIG = "emulated"
 OF_BICYCLE = "the bicycle "  # before its name, among the digests of files
@@ -238,9 +238,8 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return load_toml(read_text_file(path))
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(
-            f"no campaign or rig file can be read at {path} ({why}): give the path of a TOML file"
+            f"no campaign or rig file can be read at {path} ({why_unreadable(error)}): give the path of a TOML file"
         ) from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None

@@ -21,6 +21,7 @@ from hil.logs.log import read_run
 from hil.runners.disk_room import existing_above
 from hil.runners.operator import Outcome
 from models.errors import InputError
+from models.text_file import why_unreadable
 
 CAMPAIGN_FILE = "campaign.json"
 CAMPAIGN_FORMAT = "riderless campaign 1"
@@ -190,7 +191,9 @@ def read_campaign_record(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder / CAMPAIGN_FILE} cannot be read ({error}): give another --out") from None
+        raise InputError(
+            f"{folder / CAMPAIGN_FILE} cannot be read ({why_unreadable(error)}): give another --out"
+        ) from None
     if not isinstance(found, dict) or found.get("format") != CAMPAIGN_FORMAT:
         raise InputError(
             f"{folder / CAMPAIGN_FILE} was written by another version of riderless: give another --out to begin anew"

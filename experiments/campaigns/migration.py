@@ -15,7 +15,7 @@ from hil.rig.file import read_rig
 from hil.rig.writer import replace_file
 from models.errors import InputError
 from models.file_format import VERSIONS, format_line, load_toml, require_format
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,10 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
         load_toml(text)  # which says in a sentence what cannot be
         return tomlkit.parse(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"wanted a gains, rig, campaign or mapping file, {path} cannot be read: {error}") from None
+        raise InputError(
+            f"wanted a gains, rig, campaign or mapping file, {path} cannot be read ({why_unreadable(error)}): "
+            "name another"
+        ) from None
     except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None
 

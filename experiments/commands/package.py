@@ -1,5 +1,6 @@
 """`riderless package`: runs as a data package that a repository takes."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,7 @@ def package(
     from hil.memory import use_memory
 
     use_memory(max_memory)
-    terms = PackageTerms(licence, title or source.resolve().name, tuple(author or ()))
+    terms = PackageTerms(licence, title or Path(os.path.realpath(source)).name, tuple(author or ()))
     written = write_data_package(
         source, out, terms, force, lambda run: progress_screen.print(f"{run} ...", soft_wrap=True, markup=False)
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from models.array_types import Array
 from models.errors import InputError
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 EIGENVALUE_COLUMNS = ("v_start", "v_end", "re", "im")
 _HEAD = 65_536  # characters, in which the header stands
@@ -55,7 +55,9 @@ def read_published(path: Path) -> Figure7:
     try:
         return _parse(read_text_file(path))
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error}): give a table of eigenvalues in CSV") from None
+        raise InputError(
+            f"{path} cannot be read ({why_unreadable(error)}): give a table of eigenvalues in CSV"
+        ) from None
     except ValueError as error:
         raise InputError(
             f"{path} wants rows of four numbers under {','.join(EIGENVALUE_COLUMNS)} (m/s, m/s, 1/s, rad/s), "

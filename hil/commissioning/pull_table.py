@@ -11,7 +11,7 @@ import numpy as np
 from hil.commissioning.sensor_calibration import EARTH_GRAVITY
 from models.array_types import Array
 from models.errors import InputError
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 LEAST_PULL_ROWS = 8  # of a table, on the way up
 _ARM = re.compile(r"arm\s*=\s*([\d.]+)\s*mm", re.IGNORECASE)
@@ -47,7 +47,9 @@ def read_pull_table(path: Path) -> PullTable:
     try:
         lines = read_text_file(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"no pull test can be read at {path} ({error}): give a table of text") from None
+        raise InputError(
+            f"no pull test can be read at {path} ({why_unreadable(error)}): give a table of text"
+        ) from None
     head = next((i for i, line in enumerate(lines) if line.lower().startswith("command")), None)
     if head is None:
         raise InputError(f"the pull test {path} wants a line of column names that begins with 'command', found none")

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from models.errors import InputError
-from models.text_file import read_bytes_file
+from models.text_file import read_bytes_file, why_unreadable
 
 LAW_SUFFIX = ".py"
 _LONGEST_TOLD = 160  # characters of what the compiler said
@@ -48,7 +48,7 @@ def name_law(path: str | Path) -> LawFile:
         data = read_bytes_file(path)
         text = data.decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}): give a Python file with a law") from None
+        raise InputError(f"{path} cannot be read ({why_unreadable(error)}): give a Python file with a law") from None
     found = LawFile(str(path), text, hashlib.sha256(data).hexdigest())
     _named[found.sha256] = found
     return found

@@ -12,7 +12,7 @@ from hil.controllers.controller import Controller
 from hil.controllers.law_file import LAW_SUFFIX
 from models.errors import InputError
 from models.file_format import load_toml
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 if TYPE_CHECKING:
     from hil.controllers.timing import LoopTiming
@@ -70,7 +70,7 @@ def read_controller_file(path: str | Path) -> Controller:
         text = read_text_file(path)
     except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
         raise InputError(
-            f"{path or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"
+            f"{path or 'a nameless file'} cannot be read ({why_unreadable(error)}): give a file of `riderless design`"
         ) from None
     return controller_from_text(text, str(path))
 

@@ -20,7 +20,7 @@ from models.file_format import load_toml
 from models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 if TYPE_CHECKING:
     from hil.loop.law import Law
@@ -310,7 +310,7 @@ def _read(source: str | Path) -> tuple[str, str]:
         return read_text_file(source), str(source)
     except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
         raise InputError(
-            f"{source or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"
+            f"{source or 'a nameless file'} cannot be read ({why_unreadable(error)}): give a file of `riderless design`"
         ) from None
 
 

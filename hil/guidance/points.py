@@ -10,7 +10,7 @@ from scipy.interpolate import CubicSpline, make_smoothing_spline
 from hil.guidance.path import LONGEST_PATH, SPACING, Path
 from models.array_types import Array
 from models.errors import InputError
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 FARTHEST_POINTS = 20.0  # m, between neighbours: farther apart nobody knows where the path goes
 SHARPEST_CORNER = 1.2  # rad, between the lines to a point and from it
@@ -62,7 +62,9 @@ def read_path(file: FilePath, closed: bool = False, smoothing: float | None = No
     try:
         rows = list(csv.DictReader(read_text_file(file).splitlines()))
     except (OSError, ValueError) as error:
-        raise InputError(f"the path {file} cannot be read ({error}): give a CSV file with columns x and y") from None
+        raise InputError(
+            f"the path {file} cannot be read ({why_unreadable(error)}): give a CSV file with columns x and y"
+        ) from None
     found = ", ".join(map(str, rows[0])) if rows else "no row below it"
     if not rows or not {"x", "y"} <= set(rows[0]):
         raise InputError(f"{file} wants columns x and y in m in its first line, found {found}")

@@ -15,7 +15,7 @@ import numpy as np
 from hil.loop.law import REFERENCES
 from models.array_types import Array
 from models.errors import InputError
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 LARGEST_REFERENCE = {"psi_dot_ref": (3.0, "rad/s"), "phi_ref": (0.6, "rad"), "delta_ref": (0.8, "rad")}
 LONGEST_REFERENCE = 86_400.0  # s
@@ -126,7 +126,9 @@ def _read_steps(path: Path) -> list[tuple[float, float, float, float]]:
     try:
         rows = list(csv.DictReader(read_text_file(path).splitlines()))
     except (OSError, ValueError) as error:
-        raise InputError(f"the reference {path} cannot be read ({error}): give NAME=VALUE or a CSV file") from None
+        raise InputError(
+            f"the reference {path} cannot be read ({why_unreadable(error)}): give NAME=VALUE or a CSV file"
+        ) from None
     names = {name: _full(name) for name in (rows[0] if rows else ()) if name not in (None, "t")}
     if not rows or "t" not in rows[0] or not names:
         raise InputError(f"{path} wants a column t in s and one or more of {', '.join(REFERENCES)} in its first line")

@@ -21,7 +21,7 @@ from models.file_format import load_toml, require_format
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 from models.plant.drive_losses import DriveLosses
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 
 def read_rig(path: str | Path) -> Rig:
@@ -33,14 +33,7 @@ def read_rig(path: str | Path) -> Rig:
         One sentence naming the file and all its faults.
     """
     path = Path(path)
-    try:
-        text = read_text_file(path)
-    except OSError as error:
-        raise InputError(
-            f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(f"rig file {path} is no text in UTF-8: give the path of a TOML file") from None
+    text = read_rig_text(path)
     lines = find_key_lines(text)
     try:
         table = load_toml(text)
@@ -55,6 +48,16 @@ def read_rig(path: str | Path) -> Rig:
     except (InputError, DeviceError) as error:
         line = lines.get(("bicycle",)) if isinstance(error, _WrongBicycle) else find_line_named(lines, str(error))
         raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
+
+
+def read_rig_text(path: Path) -> str:
+    """Read the text of a rig file, whatever stands in it; raises InputError."""
+    try:
+        return read_text_file(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"no rig file can be read at {path} ({why_unreadable(error)}): give the path of a TOML file"
+        ) from None
 
 
 class _WrongBicycle(InputError):

@@ -19,6 +19,7 @@ from hil.rig.rig import Rig
 from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models.errors import InputError
 from models.file_format import load_toml
+from models.text_file import read_text_file, why_unreadable
 
 PATH_FORMAT = "riderless path 1"
 
@@ -52,13 +53,11 @@ def read_path_file(file: FilePath) -> AskedPath:
     if file.suffix.lower() == ".csv":
         return AskedPath(read_path(file))
     try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
+        text = read_text_file(file)
+    except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"no path file can be read at {file} ({error.strerror}): give a TOML file, or a CSV file of points"
+            f"no path file can be read at {file} ({why_unreadable(error)}): give a TOML file, or a CSV file of points"
         ) from None
-    except UnicodeDecodeError:
-        raise InputError(f"path file {file} is no text in UTF-8: give a TOML file, or a CSV file of points") from None
     lines = find_key_lines(text)
     try:
         table = load_toml(text)

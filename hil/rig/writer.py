@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import tomlkit
 
 from firmware_interface.errors import DeviceError
-from hil.rig.file import read_rig
+from hil.rig.file import read_rig, read_rig_text
 from models.errors import InputError
 from models.file_format import load_toml
-from models.text_file import read_text_file
 
 
 class RigChange(NamedTuple):
@@ -113,16 +112,10 @@ def replace_file(path: Path, text: str, kept: Path, read: Callable[[Path], objec
 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
+    text = read_rig_text(path)
     try:
-        text = read_text_file(path)
         load_toml(text)  # which says in a sentence what cannot be
         return tomlkit.parse(text)
-    except OSError as error:
-        raise InputError(
-            f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
-        ) from None
-    except UnicodeDecodeError:
-        raise InputError(f"rig file {path} is no text in UTF-8: give the path of a TOML file") from None
     except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
 

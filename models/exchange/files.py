@@ -8,7 +8,7 @@ from models.errors import InputError
 from models.exchange.bicycle_parameters import FILE_ENDING, bicycle_parameters_text, read_bicycle_parameters_text
 from models.exchange.symbrim import read_symbrim_text, symbrim_text
 from models.parameters import Bicycle, require_bicycle
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 LARGEST_FILE = 1_000_000  # bytes; a bicycle takes two thousand
 BICYCLE_FORMATS: dict[str, Callable[[Bicycle], str]] = {
@@ -60,7 +60,9 @@ def read_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; give the path of a bicycle") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as text: {error}; give the path of a bicycle") from None
+        raise InputError(
+            f"{path} cannot be read as text: {why_unreadable(error)}; give the path of a bicycle"
+        ) from None
     if suffix == ".json":
         return read_symbrim_text(text, str(path))
     return read_bicycle_parameters_text(text, path.stem.removesuffix(FILE_ENDING) or path.stem, str(path), trust)

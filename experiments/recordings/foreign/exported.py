@@ -15,7 +15,7 @@ from hil.logs.json_values import numbers_again
 from hil.logs.log import Marker, Run, Stop
 from hil.loop.tick_record import TICK
 from models.errors import InputError
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 KIND = "riderless-table"
 _MOST_HEADER = 100_000_000  # bytes; a run of hours with its marks and torques played has some millions
@@ -87,5 +87,6 @@ def _document(table: Table) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"wanted the header of the run that {table.source} was exported from, found none in it and none at "
-            f"{beside} ({error}); keep that file beside the table, or say with --mapping riderless-ticks what is known"
+            f"{beside} ({why_unreadable(error)}); keep that file beside the table, or say with --mapping "
+            "riderless-ticks what is known"
         ) from None

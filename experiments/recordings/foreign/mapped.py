@@ -22,6 +22,7 @@ from models.array_types import Array
 from models.bicycle_file import shortened
 from models.errors import InputError
 from models.parameters import Bicycle
+from models.text_file import why_unreadable
 
 KIND = "mapped"
 SLOWEST_SPEED = 0.26  # s from value to value, as of a receiver at 4 Hz: a speed changes little meanwhile
@@ -246,7 +247,9 @@ def _marked(path: Path, column: str, kind: str) -> tuple[list[float], list[str]]
             rows = list(csv.DictReader(file))
         chosen = [row for row in rows if row["kind"] == kind]
         return [float(row[column]) for row in chosen], [row.get("text") or "" for row in chosen]
-    except (KeyError, ValueError, TypeError, OSError, csv.Error) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"wanted a file of markers, found {path}: {why_unreadable(error)}; check the path") from None
+    except (KeyError, ValueError, TypeError, csv.Error) as error:
         raise InputError(
             f"wanted numbers under {column} and a column kind in {path}, found {error}; correct it"
         ) from None

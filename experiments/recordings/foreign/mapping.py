@@ -17,7 +17,7 @@ from models.bicycle_file import is_number, shortened
 from models.errors import InputError, did_you_mean
 from models.file_format import load_toml, require_format
 from models.parameters import Bicycle
-from models.text_file import read_text_file
+from models.text_file import read_text_file, why_unreadable
 
 QUANTITY_UNITS: dict[str, dict[str, float]] = {
     "phi_dot": units.RATE_UNITS,
@@ -108,7 +108,9 @@ def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
     except UnicodeDecodeError as error:
         raise InputError(f"wanted a mapping file in UTF-8, found {path}: {error}; save it as UTF-8") from None
     except OSError as error:
-        raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
+        raise InputError(
+            f"wanted a mapping file (TOML), found {path}: {why_unreadable(error)}; check the path"
+        ) from None
     try:
         return mapping_of(load_toml(text), Path(path).name, Path(path).parent, trust)
     except tomllib.TOMLDecodeError as error:

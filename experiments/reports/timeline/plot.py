@@ -1,5 +1,6 @@
 """Picture of one recording over time, as `riderless plot` draws it."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def plot_recording(
     if len(recordings) != 1:
         raise InputError(f"wanted one recording to plot, found {len(recordings)} in {source}: give one of them")
     (recording,) = recordings
-    path = Path(out) if out is not None else Path(f"{recording.resolve().name}.png")
+    path = Path(out) if out is not None else Path(f"{Path(os.path.realpath(recording)).name}.png")
     check_figure_format(path)
     OutputFile(path, "the figure", force, files_read(recording, mapping, bicycle)).require_free()
     result = analyze(recording, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)

@@ -33,5 +33,5 @@ def test_a_file_of_settings_is_no_recording(tmp_path, text, found):
 
 
 def test_a_file_that_is_not_there_is_told_as_missing(tmp_path):
-    with pytest.raises(InputError, match=r"none\.toml: No such file or directory; check the path"):
+    with pytest.raises(InputError, match=r"none\.toml: there is no such file; check the path"):
         read_recording(tmp_path / "none.toml")

@@ -6,6 +6,7 @@ from pathlib import Path
 from experiments.recordings.foreign.formats import hdf5, mat, parquet, text
 from experiments.recordings.foreign.table import Table
 from models.errors import InputError
+from models.text_file import why_unreadable
 
 # format: does it begin so? (its first bytes, its suffix in small letters), and its reader; the first that fits
 FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]]] = {
@@ -40,7 +41,9 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
         with path.open("rb") as file:
             head = file.read(BYTES_LOOKED_AT)
     except OSError as error:
-        raise InputError(f"wanted a readable recording, found {path}: {error.strerror}; check the path") from error
+        raise InputError(
+            f"wanted a readable recording, found {path}: {why_unreadable(error)}; check the path"
+        ) from error
     for fits, read in FILE_FORMATS.values():
         if fits(head, path.suffix.lower()):
             return read(path, wanted=wanted, **how)

@@ -18,6 +18,7 @@ import numpy as np
 from experiments.recordings.foreign.table import Table, require_columns_few
 from hil.memory import bounded_memory, require_memory
 from models.errors import InputError
+from models.text_file import why_unreadable
 
 GZIP_MAGIC = b"\x1f\x8b"
 CSV_DELIMITERS = ",;\t"
@@ -154,7 +155,9 @@ def _stream(path: Path, first: int) -> Iterator[str]:
             f"wanted a readable CSV file, found {path}: {error}; save it as UTF-8, and check the path"
         ) from error
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"wanted a readable CSV file, found {path}: {error}; check the path") from error
+        raise InputError(
+            f"wanted a readable CSV file, found {path}: {why_unreadable(error)}; check the path"
+        ) from error
 
 
 def _as_long(line: str, n: int, delimiter: str) -> str:

@@ -42,7 +42,7 @@ REFUSED = {
     ],
     "oo many levels of symbolic links": ["analyze loop", "analyze loop.toml", "info loop", "export run -o loop"],
     # analyze: what is there
-    "No such file or directory; check the path": ["analyze nowhere", "analyze run nowhere"],
+    "there is no such file; check the path": ["analyze nowhere", "analyze run nowhere"],
     "no run and no recording": ["analyze void", "package void --licence CC0-1.0"],
     "wanted a recording, found a mapping": ["plot mapping.toml"],
     "wanted a recording, found a bicycle": ["analyze silver.toml"],

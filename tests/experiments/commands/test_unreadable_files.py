@@ -1,0 +1,98 @@
+"""Every command that reads a file, given one that cannot be read: plain words, not the numbers of the system."""
+
+import errno
+import shlex
+import shutil
+
+import pytest
+
+from experiments import cli
+from models.text_file import why_unreadable
+from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
+from tests.paths import DOCS
+
+READING = (  # FILE is what cannot be read, RUN a run that can be
+    "analyze FILE",
+    "analyze RUN --mapping FILE",
+    "analyze log.csv --mapping FILE",
+    "analyze log.csv --mapping riderless-ticks --bicycle FILE",
+    "analyze RUN --windows FILE",
+    "analyze RUN --controller FILE",
+    "calibrate FILE --emulated",
+    "calibrate rig.toml --pull-test FILE",
+    "campaign FILE --lockstep --dry-run",
+    "check FILE",
+    "check --emulated --controller FILE",
+    "cite FILE",
+    "convert FILE --to toml",
+    "design FILE",
+    "eig FILE",
+    "emulate FILE",
+    "export FILE",
+    "faults --doc FILE",
+    "hazards FILE",
+    "identify FILE --free mB",
+    "identify log.csv --mapping FILE --free mB",
+    "info FILE",
+    "init made --bike FILE",
+    "latency FILE",
+    "live FILE --no-browser --port 0",
+    "live log.csv --mapping FILE --no-browser --port 0",
+    "migrate FILE",
+    "modes FILE",
+    "monitor FILE",
+    "package FILE",
+    "paper FILE",
+    "path FILE",
+    "path path.toml FILE",
+    "plan FILE",
+    "play FILE --no-browser --port 0",
+    "plot FILE",
+    "plot log.csv --mapping FILE",
+    "replay FILE",
+    "replay RUN --controller FILE",
+    "run FILE",
+    "run --emulated --bike FILE",
+    "run --emulated --controller FILE",
+    "run --emulated --path FILE",
+    "run --emulated --reference FILE",
+    "simulate FILE -o made",
+    "simulate Silver --controller FILE -o made",
+    "simulate Silver --path FILE -o made",
+    "simulate Silver --reference FILE -o made",
+    "turns FILE",
+)
+UNREADABLE = ("nowhere.toml", "nowhere.py", "nowhere.csv", "folder.toml", "folder.csv", "folder.py", "loop.toml")
+READ_NO_FILE = {"bikes", "ports", "warmup"}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with names behind which there is nothing that can be read."""
+    for name in ("folder.toml", "folder.csv", "folder.py"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "loop.toml").symlink_to("loop.toml")
+    (tmp_path / "log.csv").write_text("t,phi_dot\n0,0\n0.01,0\n")
+    shutil.copy(DOCS / "rigs/node.toml", tmp_path / "rig.toml")
+    shutil.copy(DOCS / "path_files/circle.toml", tmp_path / "path.toml")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("file", UNREADABLE)
+@pytest.mark.parametrize("command", READING)
+def test_told_in_plain_words(riderless, run_folder, here, command, file):  # noqa: F811
+    words = shlex.split(command.replace("FILE", file).replace("RUN", str(run_folder)))
+    code, out, err = riderless(*words)
+    assert "[Errno" not in out + err
+    assert "Traceback" not in err
+    assert code == 2, out + err
+
+
+def test_a_file_of_somebody_else_is_told_as_such():
+    """Permissions do not bind who may do all, as a test may."""
+    assert why_unreadable(PermissionError(errno.EACCES, "Permission denied", "rig.toml")) == "you may not read it"
+    assert why_unreadable(OSError(errno.EIO, "Input/output error", "rig.toml")) == "Input/output error"
+
+
+def test_no_command_that_reads_a_file_is_left_out():
+    assert {command.split()[0] for command in READING} == set(cli.COMMANDS) - READ_NO_FILE
