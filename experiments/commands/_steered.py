@@ -50,6 +50,7 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
 
 def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bool) -> None:
     """Write gains that command a steer rate or angle, and print them with what they promise and ask of the drive."""
+    from experiments.analysis.measurable import emulated_loop
     from experiments.commands._whole_loop import describe_fall, whole_loop_growth
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import emit_json, print_table, screen
@@ -57,7 +58,8 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
 
     if out is not None:
         out.write(schedule.to_toml())
-    rows, loop, growth = list(_rows(schedule)), schedule.drive, whole_loop_growth(schedule)
+    rows, loop = list(_rows(schedule)), schedule.drive
+    growth = whole_loop_growth(schedule, emulated_loop(schedule))
     assert loop is not None
     if as_json:
         rows = [

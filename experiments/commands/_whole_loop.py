@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from experiments.analysis.measurable import emulated_loop
+from hil.design.closed_loop import SampledLoop
 from hil.design.schedule import GainSchedule
 from hil.rig.stable import FASTEST_GROWTH
 
 
-def whole_loop_growth(schedule: GainSchedule) -> list[float]:
-    """Find the largest real part [1/s] of the whole loop at each speed, minus infinity where there is no command."""
-    loop = emulated_loop(schedule)
+def whole_loop_growth(schedule: GainSchedule, loop: SampledLoop) -> list[float]:
+    """Find the largest real part [1/s] of its whole loop at each speed, minus infinity where there is no command."""
     return [float(loop.eigenvalues(v)[0].real) if schedule.K.any() else -float("inf") for v in schedule.v.tolist()]
 
 

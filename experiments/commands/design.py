@@ -11,6 +11,7 @@ from experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
     from experiments.analysis.measurable import WeaveMeasurability
+    from hil.design.closed_loop import SampledLoop
     from hil.design.schedule import GainSchedule
     from models.linear.prescribed_steer import InnerLoop
     from models.parameters import Bicycle
@@ -62,6 +63,7 @@ def design(
     The table says at each speed whether the weave can be measured after kicks by hand, 3.2 s apart: how many cycles
     a window holds, by the rules of `riderless analyze`.
     """
+    from experiments.analysis.measurable import emulated_loop
     from experiments.commands._compensator import design_with_states
     from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import named_rig
@@ -102,9 +104,10 @@ def design(
         gains.write(schedule.to_toml())
     if plot is not None:
         plot_design(schedule, path=plot)
+    whole = emulated_loop(schedule)
     with progress_screen.status("kicking the loop in simulation"):
-        weave = _weave(schedule)
-    growth = whole_loop_growth(schedule)
+        weave = _weave(schedule, whole)
+    growth = whole_loop_growth(schedule, whole)
     if as_json:
         emit_json(_document(schedule, weave, growth, purpose, out, plot))
         return
@@ -137,16 +140,15 @@ def _options(
     return gentle | options
 
 
-def _weave(schedule: "GainSchedule") -> "list[WeaveMeasurability]":
+def _weave(schedule: "GainSchedule", loop: "SampledLoop") -> "list[WeaveMeasurability]":
     """Ask at each speed whether the weave can be measured after kicks as `riderless run --emulated` gives them."""
     import numpy as np
 
-    from experiments.analysis.measurable import emulated_loop, weave_measurability
+    from experiments.analysis.measurable import weave_measurability
     from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
 
-    loop, rng = emulated_loop(schedule), np.random.default_rng(1)
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
-    kicks = kicks_in_turn(schedule.bicycle, times, rng)
+    kicks = kicks_in_turn(schedule.bicycle, times, np.random.default_rng(1))
     return [weave_measurability(loop, float(v), kicks, KICK_SPACING) for v in schedule.v]
 
 
