@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import InputError, UnusualBicycle, nearest
+from models.file_format import describe_kind
 from models.likely_mistakes import corrected, likely_mistakes
 from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameter_units import si_parameters
@@ -49,6 +50,9 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
             f"wanted the parameters in a table [parameters], found {stray[0]} = {shortened(table[stray[0]])} without "
             "it: write [parameters] on a line before the first of them"
         )
+    found = describe_kind(table)
+    if found and "parameters" not in table:
+        raise InputError(f"wanted the file of a bicycle, with a table [parameters], found {found}: name another file")
     faults = list(unknown_keys(table, FILE_KEYS, "key"))
     parameters = table.get("parameters", {})
     missing = table.get("missing", [])

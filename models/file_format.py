@@ -16,11 +16,32 @@ VERSIONS = {
     "campaign": 1,
     "mapping": 1,
 }  # that this riderless writes
+_MARKS = {  # keys by which a file without a format line is known; the first that fits, as gains have a `loop` too
+    "bicycle": {"parameters"},
+    "gain schedule": {"states"},
+    "campaign": {"protocol"},
+    "rig": {"port", "limits", "loop"},
+    "mapping": {"phi_dot", "time", "kind"},
+}
 
 
 def format_line(noun: str) -> str:
     """Format of a kind of file as this riderless writes it."""
     return f"riderless {noun} {VERSIONS[noun]}"
+
+
+def noun_of(document: Mapping[str, Any]) -> str:
+    """Kind of a file, by its format line or else by keys that only such a file has; empty where neither tells."""
+    line = str(document.get("format", ""))
+    by_line = (noun for noun in VERSIONS if line.startswith(f"riderless {noun} "))
+    by_keys = (noun for noun, marks in _MARKS.items() if document.keys() & marks)
+    return next(by_line, "") or next(by_keys, "")
+
+
+def describe_kind(document: Mapping[str, Any]) -> str:
+    """Words for what a file holds, as a sentence says it: "a rig", "gains"; empty where that does not show."""
+    noun = noun_of(document)
+    return "gains" if noun.endswith("schedule") else noun and f"a {noun}"
 
 
 def require_format(document: Mapping[str, Any], noun: str, where: object) -> None:

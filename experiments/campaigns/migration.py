@@ -14,7 +14,7 @@ from hil.design.schedule import GainSchedule
 from hil.rig.file import read_rig
 from hil.rig.writer import replace_file
 from models.errors import InputError
-from models.file_format import VERSIONS, format_line, load_toml, require_format
+from models.file_format import VERSIONS, format_line, load_toml, noun_of, require_format
 from models.text_file import read_text_file, why_unreadable
 
 
@@ -47,7 +47,9 @@ def migrate(path: Path) -> Migration:
         The file cannot be read or written, is of none of these kinds, or does not read after the change.
     """
     document = _document(path)
-    noun = _noun(path, document)
+    noun = noun_of(document)
+    if noun not in VERSIONS:
+        raise InputError(f"wanted a gains, rig, campaign or mapping file, found none of their tables in {path}")
     found, changes = _version(path, document, noun), []
     for version in range(found, VERSIONS[noun]):
         changes.append(STEPS[noun, version](document))
@@ -72,22 +74,6 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
         ) from None
     except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None
-
-
-def _noun(path: Path, document: tomlkit.TOMLDocument) -> str:
-    """Kind of a file, by its format line or by the tables that only such a file has."""
-    for noun in VERSIONS:
-        if str(document.get("format", "")).startswith(f"riderless {noun} "):
-            return noun
-    for noun, marks in (
-        ("gain schedule", {"states"}),
-        ("campaign", {"protocol"}),
-        ("rig", {"port", "limits", "loop"}),
-        ("mapping", {"phi_dot", "time", "kind"}),
-    ):
-        if document.keys() & marks:
-            return noun
-    raise InputError(f"wanted a gains, rig, campaign or mapping file, found none of their tables in {path}")
 
 
 def _version(path: Path, document: tomlkit.TOMLDocument, noun: str) -> int:

@@ -42,13 +42,13 @@ def rig_for_plan(name: str, trust: bool = False) -> Rig:
 
 
 def _is_rig(path: Path) -> bool:
-    """Does a TOML file have tables that only a rig has? One that cannot be read has none."""
+    """Is this TOML file a rig? One that cannot be read is none."""
     import tomllib
 
-    from models.file_format import load_toml
+    from models.file_format import load_toml, noun_of
 
     try:
-        return not load_toml(read_text_file(path)).keys().isdisjoint({"port", "limits", "loop"})
+        return noun_of(load_toml(read_text_file(path))) == "rig"
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return False  # read as a bicycle, it is refused with the reason
 

@@ -5,7 +5,6 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from experiments.datatypes import Response
 from experiments.recordings import foreign
@@ -15,19 +14,8 @@ from experiments.recordings.runs import run_of
 from hil.logs.export import MARKERS_SUFFIX
 from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
-from models.file_format import VERSIONS, load_toml
+from models.file_format import describe_kind, load_toml
 from models.text_file import read_text_file
-
-_TABLES = {  # by which a file without a format line is known
-    "parameters": "a bicycle",
-    "protocol": "a campaign",
-    "limits": "a rig",
-    "port": "a rig",
-    "states": "gains",
-    "time": "a mapping",
-    "phi_dot": "a mapping",
-}
-_NOUNS = {"gain schedule": "gains", "steer schedule": "gains"}
 
 
 def read_recording(
@@ -101,13 +89,9 @@ def _refuse_own_file(path: Path) -> None:
 def _kind_of_settings(path: Path) -> str:
     """Say what a TOML file holds, by its format line or its tables."""
     try:
-        table: dict[str, Any] = load_toml(read_text_file(path))
+        return describe_kind(load_toml(read_text_file(path))) or "settings in TOML"
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return "something else"
-    for noun in VERSIONS:
-        if str(table.get("format", "")).startswith(f"riderless {noun} "):
-            return _NOUNS.get(noun, f"a {noun}")
-    return next((what for key, what in _TABLES.items() if key in table), "settings in TOML")
 
 
 def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:

@@ -167,7 +167,7 @@ REFUSED = {
     # bicycles and gains
     "there is no bicycle 'Pegasus'": ["run --emulated --bike Pegasus", "emulate Pegasus"],
     "w = nan must be a finite number": ["run --emulated --bike silver-nan.toml", "emulate silver-nan.toml"],
-    "is it the file of a bicycle?": ["run --emulated --bike rig.toml", "emulate rig.toml"],
+    "with a table [parameters], found a rig": ["run --emulated --bike rig.toml", "emulate rig.toml"],
     "cannot be read": [
         "run --emulated --controller magic",
         "run --emulated --controller ''",
