@@ -86,27 +86,31 @@ class UnitFinding:
 
 def check_units(recorded: Recorded) -> list[UnitFinding]:
     """Check units and signs against physics; empty when nothing contradicts."""
-    if beyond_any_bicycle(recorded):
-        return [*find_impossible_values(recorded), *check_gravity(recorded)]
+    found = [] if beyond_any_bicycle(recorded) else check_agreement(recorded)
+    if not any(finding.clear for finding in found):  # a value that no bicycle reaches is certain, however much agrees
+        found = list(find_impossible_values(recorded)) or found
+    return [*found, *check_gravity(recorded)]
+
+
+def check_agreement(recorded: Recorded) -> list[UnitFinding]:
+    """Check whether the quantities belong together; one finding with what is likely wrong where they do not."""
     s = band_passed(recorded)
     found = list(check_relations(s))
     wrong = [relation for relation in found if relation.alarms]
     clear = bool(wrong)
     wrong = wrong or [relation for relation in found if not relation.agrees]
     if not wrong:
-        return [*find_impossible_values(recorded), *check_gravity(recorded)]
+        return []
     told = "; ".join(factor_sentence(recorded, relation) for relation in wrong)
     if all(relation.noise_explains for relation in wrong):
-        return [UnitFinding(f"{told}: noise would explain that", False), *check_gravity(recorded)]
+        return [UnitFinding(f"{told}: noise would explain that", False)]
     causes = explain_misfits(s, found, {relation.name for relation in wrong})
-    if not causes and not clear and (reached := list(find_impossible_values(recorded))):
-        return [*reached, *check_gravity(recorded)]
     likely = f"{'most likely' if clear else 'perhaps'} {' or '.join(causes)}"
     unexplained = "several columns may have a wrong unit or sign" if clear else "they hardly belong together"
     certain = bool(causes) or any(
         r.factor < 0 and abs(r.correlation) > CERTAIN_CORRELATION and r.name != "balance" for r in wrong
     )
-    return [UnitFinding(f"{told}: {likely if causes else unexplained}", clear and certain), *check_gravity(recorded)]
+    return [UnitFinding(f"{told}: {likely if causes else unexplained}", clear and certain)]
 
 
 def explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: set[str]) -> list[str]:

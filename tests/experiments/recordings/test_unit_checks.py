@@ -348,3 +348,12 @@ def test_two_mistakes_at_once_are_not_blamed_on_a_column_that_is_right():
     (finding,) = unit_checks.check_units(made(phi=-1.0, T_delta=-1.0))
     assert "several columns may have a wrong unit or sign" in finding.sentence
     assert finding.clear
+
+
+@pytest.mark.parametrize("part", [without_law, gyro_only, lambda table: artefacts.mend_flaws(delft.recorded(table))])
+def test_a_speed_that_no_bicycle_reaches_is_refused_however_much_is_recorded(own, part):
+    for table in own:
+        recorded = part(table)
+        findings = unit_checks.check_units(recorded.put("v", 60.0 * recorded.signal("v")))
+        assert any(finding.clear for finding in findings)
+        assert "wanted at most 15" in findings[0].sentence
