@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._preset import Preset
 from experiments.live.access import LOOPBACK, USUAL_PORT
 
 
@@ -17,7 +18,7 @@ def live(
     mapping: Annotated[
         str, typer.Option("--mapping", "-m", help="Of a log of others: TOML file that says which column is what.")
     ] = "",
-    preset: Annotated[str, typer.Option(help="Of a log of others: its kind, where it is not recognised.")] = "",
+    preset: Preset = "",
     bicycle: Annotated[str, typer.Option(help="Of a log of others: a name or a TOML file.")] = "",
     trust: Annotated[
         bool, typer.Option("--trust", help="Show a log of others also where physics contradicts a unit or a sign.")

@@ -8,6 +8,7 @@ import typer
 from experiments.commands._law import LawFileOption, know_law, require_law_of
 from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force
+from experiments.commands._preset import Preset
 
 
 def plot(
@@ -18,7 +19,7 @@ def plot(
     mapping: Annotated[
         str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
     ] = "",
-    preset: Annotated[str, typer.Option(help="Kind of the file: delft-sbw, kooijman, chalmers, riderless-table.")] = "",
+    preset: Preset = "",
     bicycle: Annotated[str, typer.Option(help="With a mapping, or logs that name none: a name or a TOML file.")] = "",
     controller: LawFileOption = None,
     trust: Annotated[

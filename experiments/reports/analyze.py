@@ -105,7 +105,8 @@ def analyze(
     mapping : str or Path
         TOML file that says which column of others' files is what, or a shipped one's name.
     preset : str
-        Kind of the files: delft-sbw, kooijman, chalmers, riderless-table; recognised by their columns if empty.
+        Kind of the files: kooijman, delft-sbw, riderless-table, chalmers or peterson; recognised by their columns if
+        empty.
     bicycle : str
         With a mapping: its bicycle, of the catalogue or a TOML file.
     trust : bool

@@ -2,6 +2,8 @@
 
 import pytest
 
+from experiments.recordings.foreign import KNOWN_KINDS
+from experiments.reports.analyze import analyze
 from models import catalogue
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
 from tests.paths import DOCS, ROOT
@@ -61,6 +63,15 @@ def test_a_byte_order_mark_is_no_fault(tmp_path):
     rig.write_text(BOM + (DOCS / "rigs/node.toml").read_text(encoding="utf-8"), encoding="utf-8")
     assert catalogue.load_bicycle(str(silver)) == catalogue.load_bicycle("Silver")
     assert read_rig(rig) == read_rig(DOCS / "rigs/node.toml")
+
+
+@pytest.mark.parametrize("command", ["analyze", "plot", "live"])
+def test_the_help_names_every_kind_of_logs_of_others(riderless, command):  # noqa: F811
+    _, out, _ = riderless(command, "--help")
+    told = " ".join(out.split()).partition("Kind of others' files: ")[2].partition(".")[0]
+    told = told.replace("- ", "-")  # where the help is wrapped
+    assert told.replace(" or ", ", ").split(", ") == list(KNOWN_KINDS)
+    assert f"{told};" in " ".join((analyze.__doc__ or "").split())
 
 
 def test_the_version(riderless):  # noqa: F811
