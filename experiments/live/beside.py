@@ -159,7 +159,6 @@ class LiveTeller:
                 kind="live",
                 title=header.label or self._folder.name,
                 run=run["folder"],
-                planned=run.get("duration"),
                 presence=bool(run.get("presence")),
                 can=list(dict.fromkeys(["stop", *run.get("can", []), *self.can])),
                 play=self.play,

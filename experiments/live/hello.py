@@ -31,14 +31,12 @@ _USUAL_NOISE = np.zeros(4)  # noise moves no eigenvalue
 _WITH_REASONS = ("lean", "steer", "torque", "speed_min", "speed_max", "bus_min", "bus_max")
 
 
-def hello_of(header: RunHeader, planned: float | None = None, **about: Any) -> LiveHello:
+def hello_of(header: RunHeader, **about: Any) -> LiveHello:
     """Describe a run of ours for a page.
 
     Parameters
     ----------
     header : RunHeader
-    planned : float or None
-        Time under control [s].
     **about
         Fields of `LiveHello` that the header does not tell: kind, title, run, can, play, replay.
     """
@@ -52,7 +50,6 @@ def hello_of(header: RunHeader, planned: float | None = None, **about: Any) -> L
         gain_speeds=[] if off else _speeds_of(schedule),
         controller=header.controller,
         belt_width=rig.place.belt_width if rig.place else None,
-        duration=planned,
         **bicycle_fields(rig.bicycle, None if off else _loop_of(header, rig, schedule)),
         **about,
     )

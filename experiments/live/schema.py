@@ -128,7 +128,6 @@ class LiveHello(_Message):
     controller: str = ""
     theory: TheoryCurves = TheoryCurves()
     belt_width: OptionalNumber = None  # m
-    duration: OptionalNumber = None  # s, planned under control
     presence: bool = False  # the machine wants a page that says `here` at least four times a second
     can: list[Literal["stop", "kick", "wind", "speed", "fault", "controller", "seek", "pace"]] = []
     play: PlayChoices | None = None

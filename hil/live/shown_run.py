@@ -32,7 +32,7 @@ class ShownOperator(Protocol):
 
 @contextmanager
 def shown_run(
-    feed: LiveFeed | None, writer: RunWriter, header: RunHeader, operator: ShownOperator, duration: float
+    feed: LiveFeed | None, writer: RunWriter, header: RunHeader, operator: ShownOperator
 ) -> Iterator[tuple[LogSink, RowShower | None]]:
     """Show a run for as long as the context lasts; yields where its rows go, and what to call with the newest row.
 
@@ -44,15 +44,13 @@ def shown_run(
         Of its log.
     header : RunHeader
     operator : ShownOperator
-    duration : float
-        Planned under control [s].
     """
     if feed is None:
         yield writer, None
         return
     folder = writer.folder.absolute()
     rig = header.content["rig"]
-    told = {"folder": str(folder), "rate": float(rig["rate"]), "duration": duration, "can": feed.can}
+    told = {"folder": str(folder), "rate": float(rig["rate"]), "can": feed.can}
     feed.begin({**told, "presence": bool(rig.get("present")), "header": header.to_json()})
     sink = SharedSink(writer, feed)
     shown_at = disk_at = -inf

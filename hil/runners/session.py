@@ -142,7 +142,7 @@ def run_realtime(
             },
         )
         with RunWriter(folder, header) as writer:
-            with shown_run(feed, writer, header, operator, duration) as (sink, show):
+            with shown_run(feed, writer, header, operator) as (sink, show):
                 keep = Keeper(sink, marks=operator.marks)
                 seen = joined_watchers(show, watch)
                 recorder = realtime.run_loop(fds, loop, rig.rate, operator, keep, seen, rig.clock, fifo, cpu, feed)

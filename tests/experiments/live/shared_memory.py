@@ -13,7 +13,7 @@ from hil.live.feed import LiveFeed
 def new_feed(rate=200.0):
     """A feed with a run of which no row was made yet."""
     feed = LiveFeed()
-    feed.begin({"folder": "/nowhere", "rate": rate, "duration": 10.0, "header": {}})
+    feed.begin({"folder": "/nowhere", "rate": rate, "header": {}})
     return feed
 
 

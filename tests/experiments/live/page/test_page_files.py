@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.live.schema import LiveHello
 from tests.paths import ROOT
 
 PAGE = ROOT / "experiments/live/page"
@@ -62,3 +63,9 @@ def test_bundled_libraries_have_their_licences_told_and_their_versions_fixed():
     for name, version in re.findall(r'"(three|uplot)": "([\d.]+)"', recipe):
         assert f"vendor/{name}.js" in told
         assert version in told
+
+
+def test_a_page_reads_all_that_the_first_message_has():
+    scripts = " ".join(path.read_text(encoding="utf-8") for path in SCRIPTS)
+    unread = {name for name in LiveHello.model_fields if not re.search(rf"\b{name}\b", scripts)}
+    assert unread == {"schema_"}, "for programs of others"
