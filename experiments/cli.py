@@ -4,7 +4,6 @@ Only what the help needs is imported here; each command imports its rooms when i
 `riderless --help` answers at once. The help is plain text, as boxes and colours would cost as much again.
 """
 
-import gc
 import os
 import signal
 import sys
@@ -56,13 +55,14 @@ from experiments.commands import (
     warmup,
 )
 from firmware_interface.errors import DeviceError
+from hil.garbage import collecting_seldom
 from hil.memory import memory_of_a_command
 from hil.output_file import NO_ROOM
 from models.errors import InputError, UnusualBicycle
 from models.harmless_text import harmless, harmless_sentence
 
 _UsageError: Any = typer.BadParameter.__base__
-_COLLECT_AFTER = 50_000  # objects made and not yet freed; Python's own value is 700
+_COLLECT_AFTER = 50_000  # objects; looking after every 700, as Python does, took a sixth of `riderless analyze`
 
 
 class _WholeSentences(TyperGroup):
@@ -168,7 +168,7 @@ def main() -> None:
     """Run the command line; bad input and absent devices end in one sentence and exit code 2."""
     try:
         try:
-            with memory_of_a_command(), _seldom_collecting(), _ending_tidily():
+            with memory_of_a_command(), collecting_seldom(_COLLECT_AFTER), _ending_tidily():
                 _command_line()()
         finally:
             _flush()
@@ -187,20 +187,6 @@ def main() -> None:
         said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}{remedy}")
         print(f"riderless: {said}", file=sys.stderr)
         sys.exit(2)
-
-
-@contextmanager
-def _seldom_collecting() -> Iterator[None]:
-    """Let the garbage collector look less often: of what a command imports and makes little is garbage.
-
-    Looking took a sixth of the time of `riderless analyze`.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(_COLLECT_AFTER, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 @contextmanager

@@ -17,12 +17,13 @@ from firmware_interface.twins.faulty_link import post
 from firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
+from hil.garbage import collecting_seldom
 from hil.logs.log import read_run
 from hil.rig.rig import Rig
 from hil.runners.emulation import emulated_node
 from hil.runners.replay import replay
 from hil.runners.simulated_run import run_lockstep
-from hil.runners.warmup import collector_off, compiling_meanwhile, warm_up
+from hil.runners.warmup import compiling_meanwhile, warm_up
 from models import catalogue
 from models.plant.scenario import Scenario
 
@@ -36,7 +37,7 @@ def compiling_for_campaigns() -> AbstractContextManager[None]:
 
 def compile_loop_and_fits() -> None:
     """Compile the loop, then the emulated node, which a simulated run reaches last, then the fits, in one process."""
-    with collector_off():
+    with collecting_seldom():
         warm_up(*_machine(), helped=False)
         _node()
         _fits()

@@ -4,7 +4,6 @@ Where the cache is cold, a second process compiles the loop's parts from its end
 compiles drivers and parts from the beginning; whoever comes to a part second finds it in the cache.
 """
 
-import gc
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from firmware_interface.kernel_folder import kernel_folder
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from hil.controllers.controller import Controller
 from hil.controllers.gains import gains_law
+from hil.garbage import collecting_seldom
 from hil.logs.log import warm_up_log
 from hil.loop.clock_offset import TIMEBASE
 from hil.loop.drives.following import follow_command
@@ -101,7 +101,7 @@ def warm_up(rig: Rig, schedule: Controller, helped: bool = True) -> None:
     helped : bool
         By a second process; False where one is at work already.
     """
-    with compiling_meanwhile("loop", _FROM_THE_END) if helped else nullcontext(), collector_off():
+    with compiling_meanwhile("loop", _FROM_THE_END) if helped else nullcontext(), collecting_seldom():
         realtime.warm_up_loop(new_loop(rig, schedule, rig.calibrated().as_record()))
         warm_up_log()
 
@@ -123,18 +123,6 @@ def compiling_meanwhile(what: str, code: str) -> Iterator[None]:
         done.touch()
 
 
-@contextmanager
-def collector_off() -> Iterator[None]:
-    """Keep Python's garbage collector out of the compiler, where it takes a tenth of the time and finds little."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def compile_from_the_end() -> None:
     """Compile the parts of the loop, last ones first; empty records tell their types."""
     estimate, sample, observer, limits = _empty(ESTIMATE), _empty(SAMPLE), _empty(OBSERVER), _empty(LIMITS)
@@ -142,7 +130,7 @@ def compile_from_the_end() -> None:
     signals, reference, wish, news = _empty(LOOP_SIGNALS), _empty(LOOP_REFERENCE), _empty(WISH), _empty(NEWS)
     numbers, scratch, flow = np.zeros(1), np.zeros(1, libc.TIMESPEC), np.zeros(1, np.int64)
     links, count = np.zeros(1, LINK_STATE), np.zeros(1, np.int32)
-    with collector_off():
+    with collecting_seldom():  # in the compiler it takes a tenth of the time and finds little
         _compile(own_node.speak, links[0], _empty(COMMAND), 1, wire.tx[0])  # most machines have our node
         gains_law(np.zeros(1), np.zeros((1, 6)))
         _compile(farewell, empty_loop(), wire)
