@@ -20,6 +20,11 @@ def bicycle_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(BICYCLE_SUFFIX) for name in found if name.endswith(BICYCLE_SUFFIX)))
 
 
+def bicycle_of(given: str | Path | Bicycle, trust: bool = False) -> Bicycle:
+    """Take a bicycle as it is, or load it by its name or file; raises as `load_bicycle`."""
+    return given if isinstance(given, Bicycle) else load_bicycle(given, trust)
+
+
 def load_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
     """Load a bicycle of the catalogue, or of a file when the argument ends in ``.toml``.
 

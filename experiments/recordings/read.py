@@ -15,11 +15,16 @@ from hil.logs.export import MARKERS_SUFFIX
 from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
 from models.file_format import describe_kind, load_toml
+from models.parameters import Bicycle
 from models.text_file import read_text_file
 
 
 def read_recording(
-    path: str | Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+    path: str | Path,
+    mapping: str | Path = "",
+    preset: str = "",
+    bicycle: str | Path | Bicycle = "",
+    trust: bool = False,
 ) -> Response:
     """Read a recording of any known kind: a run folder (or its log), or a file of somebody else's.
 

@@ -21,6 +21,7 @@ from experiments.recordings.run_response import response_of_run
 from experiments.reports.result import AnalysisResult
 from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
+from models.parameters import Bicycle
 
 Source = str | Path | Run | Response
 Progress = Callable[[int, int, str], None]
@@ -85,7 +86,7 @@ def analyze(
     *,
     mapping: str | Path = "",
     preset: str = "",
-    bicycle: str = "",
+    bicycle: str | Path | Bicycle = "",
     trust: bool = False,
     notes: str | Path | None = None,
     window: tuple[float, float] | None = None,
@@ -107,8 +108,8 @@ def analyze(
     preset : str
         Kind of the files: kooijman, delft-sbw, riderless-table, chalmers or peterson; recognised by their columns if
         empty.
-    bicycle : str
-        With a mapping: its bicycle, of the catalogue or a TOML file.
+    bicycle : str, Path or Bicycle
+        With a mapping, or logs that name none: a name of the catalogue, a TOML file, or the bicycle itself.
     trust : bool
         Analyse also where physics contradicts a unit or a sign.
     notes : str, Path or None
@@ -191,7 +192,7 @@ def _read(
     gathered: _Gathered,
     mapping: str | Path,
     preset: str,
-    bicycle: str,
+    bicycle: str | Path | Bicycle,
     trust: bool,
     told: Progress,
 ) -> None:

@@ -18,6 +18,7 @@ from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording
 from models import catalogue
 from models.errors import InputError, did_you_mean
+from models.parameters import Bicycle
 
 
 class KnownKind(NamedTuple):
@@ -38,7 +39,11 @@ KNOWN_KINDS: dict[str, KnownKind] = {
 
 
 def read_foreign(
-    path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+    path: str | Path,
+    mapping_file: str | Path = "",
+    preset: str = "",
+    bicycle: str | Path | Bicycle = "",
+    trust: bool = False,
 ) -> Response:
     """Response recorded in a file of a known format, with remarks on its flaws.
 
@@ -50,7 +55,7 @@ def read_foreign(
     preset
         A kind of ``KNOWN_KINDS``, instead of recognising it.
     bicycle
-        Of the catalogue, or a file; instead of the one that the mapping names.
+        Of the catalogue, a file, or the bicycle itself; instead of the one that the mapping names.
     trust
         Units and signs that physics contradicts become remarks, and an unusual bicycle a warning.
 
@@ -64,7 +69,11 @@ def read_foreign(
 
 
 def read_uninspected(
-    path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+    path: str | Path,
+    mapping_file: str | Path = "",
+    preset: str = "",
+    bicycle: str | Path | Bicycle = "",
+    trust: bool = False,
 ) -> Recorded:
     """Read as `read_foreign` does, without inspecting what was read.
 
@@ -78,25 +87,26 @@ def read_uninspected(
             f"the columns of the mapping {mapping_file} would be ignored beside the preset {preset}: give one of them; "
             f'a mapping may say kind = "{preset}" itself'
         )
+    name = bicycle.name if isinstance(bicycle, Bicycle) else bicycle
     given = mapping.load_mapping(mapping_file, trust) if mapping_file else None
     kind = preset or (given.kind if given else "")
     if bicycle and given and kind and not _known(kind).wants_bicycle:
         raise InputError(
-            f"the bicycle {bicycle} would be ignored: the mapping {mapping_file} is of the kind {given.kind}, which "
+            f"the bicycle {name} would be ignored: the mapping {mapping_file} is of the kind {given.kind}, which "
             "brings its own; leave the bicycle out"
         )
     if bicycle and given and not kind:
-        given = replace(given, bicycle=catalogue.load_bicycle(bicycle, trust))
+        given = replace(given, bicycle=catalogue.bicycle_of(bicycle, trust))
     if given and not kind:
         return mapped.read(path, given)
     table = read_table(path, **(given.text if given else {}))
     found = _known(kind) if kind else _recognised(table)
     if bicycle and not (found and found.wants_bicycle):
-        raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
+        raise InputError(f"wanted a mapping to use the bicycle {name} with, found none; known kinds bring their own")
     if found and not found.wants_bicycle:
         return found.read(table.with_rows())
     if found:
-        whose = catalogue.load_bicycle(bicycle, trust) if bicycle else given.bicycle if given else None
+        whose = catalogue.bicycle_of(bicycle, trust) if bicycle else given.bicycle if given else None
         if whose is None:
             raise InputError(
                 f"wanted the bicycle that {table.source} was recorded with, found none, for such logs name none; "
