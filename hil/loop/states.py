@@ -71,7 +71,7 @@ class Cause(IntEnum):
 
 SENTENCES = {
     Cause.NONE: "nothing happened",
-    Cause.OPERATOR_STOP: "the operator stopped the run",
+    Cause.OPERATOR_STOP: "the run was stopped, by its plan or by the operator",
     Cause.OPERATOR_OFF: "the operator switched the drive off",
     Cause.STALE_SAMPLE: "no fresh sample came from the device within the limit",
     Cause.NOT_A_NUMBER: "an estimate, the controller's wish or its state was not a number",

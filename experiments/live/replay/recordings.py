@@ -13,7 +13,7 @@ from experiments.live.schema import LiveEvent, LiveHello, LiveStatus, ReplayLine
 from experiments.recordings.read import is_run, read_recording, refuse_unused
 from experiments.recordings.runs import run_of
 from hil.loop.limits import Limits
-from hil.loop.states import State
+from hil.loop.states import Cause, State
 from models.errors import InputError
 
 _NO_LIMITS = "the log names no limits: those are drawn that a rig has by default"
@@ -66,7 +66,9 @@ class OwnRun:
         return [event for event in told if event is not None]
 
     def status(self, row: np.void, **about: Any) -> LiveStatus:
-        """Digest of a row, in the supervisor's words."""
+        """Digest of a row, in the supervisor's words; of a stop the log knows who asked for it."""
+        if row["cause"] == Cause.OPERATOR_STOP:
+            about = {"why": self._run.stop.cause, **about}
         return self._narrator.status(row, recording=str(self._run.folder), **about)
 
 

@@ -9,7 +9,13 @@ import pytest
 from websockets.sync.client import connect
 
 from experiments.live.launch import LiveServerProcess
+from experiments.live.narrator import Narrator
 from experiments.live.replay.player import Player
+from experiments.live.replay.recordings import OwnRun
+from hil.design.methods import design
+from hil.loop.states import Cause
+from hil.runners.simulated_run import simulate
+from models import load_bicycle
 from models.errors import InputError
 from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
 from tests.experiments.live.shared_memory import hear
@@ -73,6 +79,18 @@ def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
             assert abs(fit[part] - true) < 4.0 * fit[f"u_{part}"]
             assert fit[f"predicted_{part}"] == pytest.approx(true, abs=1e-3)
     assert [fit["t_start"] for fit in fits] == pytest.approx(KICKS, abs=1.0)  # a push and what follows it is left out
+
+
+def test_a_planned_end_is_not_told_as_a_persons_stop(tmp_path):
+    bicycle = load_bicycle("Silver")
+    run = simulate(bicycle, design(bicycle, "lqr", [5.0]), speed=5.0, duration=1.0)
+    run.save(tmp_path / "run")
+    shown = OwnRun(tmp_path / "run")
+    last = shown.rows[-1]
+    assert last["cause"] == Cause.OPERATOR_STOP
+    assert shown.status(last).why == run.stop.cause == "the planned duration was reached"
+    said = [event.text for event in Narrator(run.header, 0.0).events(shown.rows)]
+    assert "the run was stopped, by its plan or by the operator" in said, "a page that looks on does not know"
 
 
 def test_it_plays_on_when_its_fit_process_is_killed(recorded):
