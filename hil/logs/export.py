@@ -2,10 +2,12 @@
 
 import csv
 import dataclasses
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TextIO
 
 from numpy.typing import NDArray
@@ -37,6 +39,7 @@ EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
     "mat": (".mat", "hil.logs.export_columns", "export_mat"),
     "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
 }
+NOT_IN_ONE_GO = frozenset({"mat", "mcap"})  # formats whose beginning is written last, or whose file must be new
 # format: what is written beside it, for a program that opens it too: module of `hil.logs.companions`, place, text
 _PLOTJUGGLER = ("plotjuggler", "plotjuggler_place", "plotjuggler_layout")
 COMPANIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -103,10 +106,32 @@ def export_run(
         output.require_free()
     with ExitStack() as stack:
         table, *beside = [stack.enter_context(output.draft()) for output in outputs]
-        write(run, table, told=on_progress)
+        if alone and to in NOT_IN_ONE_GO:
+            _write_through_file(write, run, table, on_progress)
+        else:
+            write(run, table, told=on_progress)
         for (_, content), draft in zip(companions, beside, strict=True):
             draft.write_text(content(run, path), encoding="utf-8", newline="")
     return files
+
+
+def _write_through_file(write: Callable[..., None], run: Run, stream: Path, told: Told) -> None:
+    """Hand a whole file over to a pipe, which takes bytes in their order only.
+
+    Parameters
+    ----------
+    write : callable
+        As in ``EXPORT_FORMATS``.
+    run : Run
+    stream : Path
+    told : callable
+        As `export_run` takes it.
+    """
+    with TemporaryDirectory() as folder:
+        whole = Path(folder) / "ticks"
+        write(run, whole, told=told)
+        with whole.open("rb") as file, stream.open("wb") as out:
+            shutil.copyfileobj(file, out)
 
 
 def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Path], str]]]:

@@ -66,3 +66,15 @@ def test_a_named_pipe_gets_the_table_and_no_file_lies_beside_it(beside, riderles
     assert heard == [table]
     assert '"files": ["rows.csv"]' in out
     assert {path.name for path in folder.iterdir()} == {"run", "rows.csv"}
+
+
+@pytest.mark.parametrize("kind", ["mat", "mcap"])
+def test_a_format_that_is_not_written_in_one_go_passes_a_pipe_whole(beside, kind):
+    folder, _ = beside
+    _, err, code = shell(folder, f"riderless export run --to {kind} -o file.{kind}")
+    assert code == 0, err
+    _, err, _ = shell(folder, f"riderless export run --to {kind} -o /dev/stdout | cat > piped.{kind}")
+    assert "rows written to /dev/stdout" in err
+    file, piped = ((folder / f"{name}.{kind}").read_bytes() for name in ("file", "piped"))
+    head = 128 if kind == "mat" else 0  # a MAT file begins with its date
+    assert piped[head:] == file[head:]
