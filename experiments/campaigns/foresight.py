@@ -46,6 +46,7 @@ REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and
 MORE_KICKS = 2  # times
 KNOWN_BETTER = 0.5  # of a parameter's standard deviation
 SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
+WITHIN = 1.0 - 1e-9  # of the largest size that a machine can have, so that rounding does not go beyond
 LEAST_SPEED_STEP = 0.5  # m/s, between a planned speed and one more
 
 
@@ -224,7 +225,9 @@ def _foreseen(
     rehearsed = [[RehearsedCondition.of(label, own, runs[label]) for label, own in one.items()] for one in windows]
     usual = np.array([DRY_FRICTION.usual if n == DRY_FRICTION.name else theory.usual(n) for n in FORESEEN_ERRORS])
     small = [[one.expected(usual, small=True) for one in campaign] for campaign in rehearsed]
-    seen, sizes, expected = sizes_seen(small, lambda at: [[c.expected(at) for c in one] for one in rehearsed], usual)
+    seen, sizes, expected = sizes_seen(
+        small, lambda at: [[c.expected(at) for c in one] for one in rehearsed], usual, _largest_sizes(theory)
+    )
     label, beside = _best_beside(expected, planned, sizes, tell)
     uncertain = tuple(theory.uncertain)
     q = len(uncertain)
@@ -239,6 +242,21 @@ def _foreseen(
         one_more=label,
         know_first=uncertain[int(np.argmax(gains))] if any(hiding) else "",
     )
+
+
+def _largest_sizes(theory: Theory) -> Array:
+    """Sizes (p,) of the errors [SI] to the side on which a machine can have more of each; friction has no bound."""
+    found = []
+    for name in FORESEEN_ERRORS:
+        nominal = 0.0 if name == DRY_FRICTION.name else theory.nominal(name)
+        possible = theory.range(name)
+        found.append(max(nominal - possible.least, possible.most - nominal))
+    return WITHIN * np.array(found)
+
+
+def _possible(size: float, largest: float) -> float:
+    """Size that is seen; infinite where no machine can have so much."""
+    return float(size) if not size > largest else float("inf")
 
 
 def _best_beside(
@@ -292,7 +310,7 @@ def _errors(
     better : sequence of (p,)
         Shares to which the sizes shrink with each parameter known better.
     """
-    uncertain = tuple(theory.uncertain)
+    uncertain, largest = tuple(theory.uncertain), _largest_sizes(theory)
     more = smallest_rejected([[c.repeated(MORE_KICKS) for c in one] for one in expected], seen / np.sqrt(MORE_KICKS))
     besides = smallest_rejected(beside, seen) if beside else np.full(len(seen), np.nan)
     return tuple(
@@ -300,8 +318,8 @@ def _errors(
             name=name,
             nominal=0.0 if name == DRY_FRICTION.name else theory.nominal(name),
             seen=float(seen[i]),
-            more_kicks=float(more[i]),
-            one_more_speed=float(besides[i]),
+            more_kicks=_possible(more[i], largest[i]),
+            one_more_speed=_possible(besides[i], largest[i]),
             known_better=float(seen[i] / better[hiding[i][0]][i]) if hiding[i] else float("nan"),
             hidden_by=tuple(uncertain[j] for j in hiding[i]),
         )

@@ -13,7 +13,7 @@ FIRST_AT_MOST = 3.0  # usual sizes, at which an error is tried first
 
 
 def sizes_seen(
-    small: ExpectedCampaigns, tried_at: Callable[[Array], ExpectedCampaigns], usual: Array
+    small: ExpectedCampaigns, tried_at: Callable[[Array], ExpectedCampaigns], usual: Array, largest: Array
 ) -> tuple[Array, Array, ExpectedCampaigns]:
     """Search the smallest sizes of the errors that the campaigns see, infinite where none is seen.
 
@@ -25,6 +25,8 @@ def sizes_seen(
         Gives the campaigns with the errors tried at sizes (p,) [SI].
     usual : (p,)
         Sizes [SI] of usual errors.
+    largest : (p,)
+        Sizes [SI] beyond which no machine has them: what is not seen there is not seen.
 
     Returns
     -------
@@ -37,11 +39,12 @@ def sizes_seen(
     """
     seen = smallest_rejected(small)
     moving = np.isfinite(seen)
-    tried = np.where(moving, np.minimum(seen, FIRST_AT_MOST * usual), usual)
+    tried = np.minimum(np.where(moving, np.minimum(seen, FIRST_AT_MOST * usual), usual), largest)
     too_small, enough = np.zeros(len(seen)), np.full(len(seen), np.inf)
     campaigns = tried_at(tried)
     for _ in range(SIZE_ROUNDS):
         seen = np.where(moving, smallest_rejected(campaigns, tried, np.flatnonzero(moving).tolist()), seen)
+        seen = np.where((tried == largest) & (seen > largest), np.inf, seen)
         too_small = np.where(moving & (seen > tried), tried, too_small)
         enough = np.where(moving & (seen <= tried), tried, enough)
         moving &= np.isfinite(np.minimum(seen, enough)) & (np.abs(np.log(seen / tried)) > SIZE_SETTLED)
@@ -50,6 +53,6 @@ def sizes_seen(
         believed = (too_small < seen) & (seen < enough)
         with np.errstate(invalid="ignore"):
             middle = np.sqrt(too_small * enough)
-        tried = np.where(moving, np.where(believed, seen, middle), tried)
+        tried = np.where(moving, np.minimum(np.where(believed, seen, middle), largest), tried)
         campaigns = tried_at(tried)
     return seen, tried, campaigns

@@ -237,11 +237,28 @@ def test_an_error_is_tried_at_the_size_that_is_seen(growth):
     def tried_at(sizes):
         return [[with_errors(one, sizes, growth(sizes / unit)) for one in campaign] for campaign in small]
 
-    seen, tried, _ = sizes_seen(small, tried_at, np.ones(2))
+    seen, tried, _ = sizes_seen(small, tried_at, np.ones(2), np.full(2, np.inf))
     assert tried == pytest.approx(seen, rel=2.0 * SIZE_SETTLED)
     less, more = smallest_rejected(tried_at(0.8 * seen)), smallest_rejected(tried_at(1.25 * seen))
     assert np.all(less > 0.8 * seen), "a size that is tried and not seen"
     assert np.all(more < 1.25 * seen), "one that is seen"
+
+
+def test_no_error_is_tried_beyond_what_a_machine_can_have():
+    """In proportion both would be seen beyond that; the second does far more at the largest size that there is."""
+    small = [drawn_conditions()]
+    largest = smallest_rejected(small) / 3.0
+    asked = []
+
+    def tried_at(sizes):
+        asked.append(sizes)
+        growth = np.array([1.0, 20.0]) ** (sizes > 0.1 * largest)
+        return [[with_errors(one, sizes, growth) for one in campaign] for campaign in small]
+
+    seen, _, _ = sizes_seen(small, tried_at, 1e3 * largest, largest)
+    assert np.all(np.array(asked) <= largest)
+    assert np.isinf(seen[0])
+    assert 0.1 * largest[1] < seen[1] < 0.3 * largest[1]
 
 
 def with_errors(condition, sizes, growth):
