@@ -46,7 +46,7 @@ REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and
 MORE_KICKS = 2  # times
 KNOWN_BETTER = 0.5  # of a parameter's standard deviation
 SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
-WITHIN = 1.0 - 1e-9  # of the largest size that a machine can have, so that rounding does not go beyond
+JUST_POSSIBLE = 1.0 - 1e-9  # of the largest size that a machine can have, so that rounding does not go beyond
 LEAST_SPEED_STEP = 0.5  # m/s, between a planned speed and one more
 
 
@@ -251,7 +251,7 @@ def _largest_sizes(theory: Theory) -> Array:
         nominal = 0.0 if name == DRY_FRICTION.name else theory.nominal(name)
         possible = theory.range(name)
         found.append(max(nominal - possible.least, possible.most - nominal))
-    return WITHIN * np.array(found)
+    return JUST_POSSIBLE * np.array(found)
 
 
 def _possible(size: float, largest: float) -> float:

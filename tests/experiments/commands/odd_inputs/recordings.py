@@ -182,8 +182,8 @@ REFUSED = {
         "export run -o full",
         "export run --to mat -o full",
         "export run --to parquet -o full",
+        "export run --to mcap -o full",
     ],
-    "(File exists): name a writable file": ["export run --to mcap -o full"],
     # migrate
     "wanted a gains, rig, campaign or mapping file": [
         "migrate nowhere.toml",
