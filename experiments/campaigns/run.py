@@ -1,5 +1,6 @@
 """Runs of a campaign: every condition in simulated or real time, every attempt kept."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -91,8 +92,8 @@ def run_in_real_time(
 ) -> Iterator[Attempt]:
     """Run the conditions in real time, each against its twin; the next twin starts meanwhile.
 
-    A run that does not end in success stays in its folder with its reason, and is made again up to
-    `MAX_ATTEMPTS` times. A person's interruption ends the campaign.
+    A run that does not end in success stays in its folder with its reason, and is made again after the others, for a
+    busy machine may have spoilt it; `MAX_ATTEMPTS` times in all. A person's interruption ends the campaign.
 
     Parameters
     ----------
@@ -106,27 +107,32 @@ def run_in_real_time(
     feed : LiveFeed or None
         Memory by which others look on, and press STOP.
     """
-    waiting = list(conditions)
+    waiting = deque((condition, MAX_ATTEMPTS) for condition in conditions)
     if not waiting:
         return
     with ThreadPoolExecutor(1) as starter:
-        coming: list[Future[VirtualProcess]] = [starter.submit(_twin, condition, fifo) for condition in waiting[:1]]
+        coming: list[Future[VirtualProcess]] = []
+
+        def start_next_twin() -> None:
+            if waiting and not coming:
+                coming.append(starter.submit(_twin, waiting[0][0], fifo))
+
         try:
-            warm_up(waiting[0].rig, waiting[0].schedule)  # the controller compiles while the first twin does
-            for condition, following in zip(waiting, [*waiting[1:], None], strict=True):
-                twin: VirtualProcess | None = coming[0].result()
+            start_next_twin()
+            warm_up(waiting[0][0].rig, waiting[0][0].schedule)  # the controller compiles while the first twin does
+            while waiting:
+                start_next_twin()
+                twin = coming[0].result()
                 coming.clear()
-                if following:
-                    coming.append(starter.submit(_twin, following, fifo))
-                for _ in range(MAX_ATTEMPTS):
-                    with twin or _twin(condition, fifo) as bicycle:
-                        attempt = _attempt(condition, bicycle.paths, out, watch, fifo, feed)
-                    twin = None  # each attempt has a bicycle of its own
-                    yield attempt
-                    if attempt.ends_campaign:
-                        return
-                    if attempt.outcome.reason == "success":
-                        break
+                condition, left = waiting.popleft()
+                start_next_twin()
+                with twin as bicycle:  # each attempt has one of its own
+                    attempt = _attempt(condition, bicycle.paths, out, watch, fifo, feed)
+                yield attempt
+                if attempt.ends_campaign:
+                    return
+                if attempt.outcome.reason != "success" and left > 1:
+                    waiting.append((condition, left - 1))
         finally:
             for future in coming:
                 future.result().stop()

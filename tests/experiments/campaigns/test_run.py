@@ -166,15 +166,18 @@ class Twin:
 
 
 @pytest.mark.parametrize(
-    ("reasons", "attempts"),
+    ("reasons", "order"),
     [
-        (["success", "success"], ["success", "success"]),
-        (["fault", "success", "success"], ["fault", "success", "success"]),
-        (["fault", "fault", "fault", "success"], ["fault", "fault", "fault", "success"]),
-        (["success", "abort", "success"], ["success", "abort"]),
+        (["success", "success"], [0, 1]),
+        (["fault", "success", "success"], [0, 1, 0]),  # what spoilt it may be over by then
+        (["success", "fault", "fault", "success"], [0, 1, 1, 1]),
+        (["fault", "success", "fault", "fault"], [0, 1, 0, 0]),
+        (["fault", "fault", "success", "fault", "fault"], [0, 1, 0, 1, 1]),
+        (["success", "abort"], [0, 1]),
+        (["abort"], [0]),
     ],
 )
-def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, monkeypatch, reasons, attempts):
+def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, monkeypatch, reasons, order):
     left, started = list(reasons), []
     Twin.stopped = 0
 
@@ -190,9 +193,12 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
     monkeypatch.setattr(campaign, "_twin", twin)
     monkeypatch.setattr(campaign, "warm_up", lambda rig, schedule: None)
     two = list(treadmill_conditions(1))[:2]
-    assert [a.outcome.reason for a in run_in_real_time(two, tmp_path, lambda c, row: None)] == attempts
+    attempts = list(run_in_real_time(two, tmp_path, lambda c, row: None))
+    assert [a.outcome.reason for a in attempts] == reasons
+    assert [two.index(a.condition) for a in attempts] == order
     assert Twin.stopped == len(started), "no twin is left behind"
-    assert len(started) == len(attempts), "and none is started for nothing"
+    assert [two.index(one) for one in started[: len(order)]] == order, "each its own"
+    assert len(started) == len(order) + (reasons == ["abort"]), "and none for nothing, but for a run that was to come"
 
 
 @pytest.mark.parametrize(
