@@ -107,6 +107,8 @@ def describe_faults(
         value = f"{shortened(e['input'], LONGEST_VALUE)}{unit if measured else ''}"
         found = f"found {value}" if e["type"] != "missing" else "it is not there"
         wrong = f"{e['msg'].lower()}{unit}" if measured else _plainly(e["type"], e["msg"].lower(), unit)
+        if e["type"] in ("list_type", "tuple_type") and isinstance(e["input"], Mapping):
+            wrong = f"there may be several: write [[{loc[-1]}]] above each"
         if e["type"] == "extra_forbidden":
             wrong = f"there is no such key{_meant(str(loc[-1]), _keys_beside(model, e['loc']))}"
         faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {wrong} ({found})")

@@ -39,6 +39,12 @@ def test_units_stand_behind_numbers_alone(tmp_path, old, new, words):
     assert words in refusal(tmp_path, old, new)
 
 
+def test_a_table_of_which_there_may_be_several_wants_two_brackets():
+    with pytest.raises(InputError) as caught:
+        plan_campaign({"name": "x", "protocol": {"kind": "coast_down"}})
+    assert "protocol: there may be several: write [[protocol]] above each (found {" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
