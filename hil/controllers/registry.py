@@ -66,13 +66,17 @@ def read_controller_file(path: str | Path) -> Controller:
     InputError
         The file cannot be read, or is no controller.
     """
+    return controller_from_text(read_controller_text(path), str(path))
+
+
+def read_controller_text(path: str | Path) -> str:
+    """Read the text of a controller's file. Raises InputError where there is none to read."""
     try:
-        text = read_text_file(path)
+        return read_text_file(path)
     except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
         raise InputError(
             f"{path or 'a nameless file'} cannot be read ({why_unreadable(error)}): give a file of `riderless design`"
         ) from None
-    return controller_from_text(text, str(path))
 
 
 def controller_from_text(text: str, where: str = "the text given") -> Controller:

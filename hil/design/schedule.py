@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hil.controllers.controller import Controller, LinearLaw
 from hil.controllers.file_values import numbers_of, require_known_keys
+from hil.controllers.registry import read_controller_text
 from hil.design.margins import MARGIN_HEADS, Margins
 from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
@@ -20,7 +21,6 @@ from models.file_format import load_toml
 from models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
-from models.text_file import read_text_file, why_unreadable
 
 if TYPE_CHECKING:
     from hil.loop.law import Law
@@ -306,12 +306,7 @@ def _read(source: str | Path) -> tuple[str, str]:
     """Text of a schedule, and its name for the sentence of an error."""
     if isinstance(source, str) and "\n" in source:
         return source, "the text given"
-    try:
-        return read_text_file(source), str(source)
-    except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
-        raise InputError(
-            f"{source or 'a nameless file'} cannot be read ({why_unreadable(error)}): give a file of `riderless design`"
-        ) from None
+    return read_controller_text(source), str(source)
 
 
 def _arguments(data: dict[str, Any]) -> dict[str, Any]:
