@@ -93,7 +93,10 @@ def test_the_command_says_the_gain(tmp_path, monkeypatch, capsys):
         (("--eigenvalues", "--v0", "4.7"), "found no bicycle and 4.7"),
         (("--eigenvalues", "--bicycle", "Silver"), "found Silver and no v0"),
         (("--v0", "4.7"), "add --eigenvalues or leave it out"),
-        (("--eigenvalues", "--bicycle", "Silver", "--v0", "4.7", "--free", "c"), "--mapping would be ignored"),
+        (
+            ("--eigenvalues", "--bicycle", "Silver", "--v0", "4.7", "--free", "c"),
+            "--mapping and --controller would be ignored",
+        ),
         (("--eigenvalues", "--bicycle", "Silver", "--v0", "0.1"), "wanted at least 2 eigenvalues below v0"),
     ],
 )
