@@ -13,7 +13,6 @@ import pytest
 
 from experiments.analysis.compare import compare
 from experiments.analysis.estimators import estimate
-from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.datatypes import Rejected
 from experiments.recordings.published import figure7
 from experiments.reports import eigenvalues
@@ -160,20 +159,6 @@ def test_figures_lie_beside_it_at_the_width_of_a_column(page):
     assert b"/Type3" not in pdf  # its fonts are outlines that print anywhere
 
 
-@pytest.mark.usefixtures("_no_files")
-def test_bands_shares_and_remarks_are_shown(tmp_path):
-    response, window = recording(np.full(500, 5.0), bicycle="Balanceassistv1")
-    response = replace(response, remarks=("delta: stuck from 1.0 to 2.0 s",))
-    made = compare(response, [window], [fit_window(response, window)])
-    html = write_report(tmp_path, ReportInput("bands", [response], made)).read_text(encoding="utf-8")
-    assert "What makes the band, Balanceassistv1" in html
-    assert "one standard deviation 0.248 1/s and 0.538 rad/s" in html
-    assert html.index(">lam<") < html.index(">IHzz<")
-    tilt = np.degrees(catalogue.load_bicycle("Balanceassistv1").std["lam"])
-    assert f'<td class="text">lam</td><td class="text">deg</td><td>{tilt:.3g}</td>' in html, "angles are read in deg"
-    assert "delta: stuck from 1.0 to 2.0 s" in html
-
-
 def test_every_section_is_there_and_text_is_escaped(page):
     html = page.read_text(encoding="utf-8")
     for words in ("Gains and margins", "Loop timing", "Rejected", "Where the numbers came from", "Kooijman"):
@@ -293,16 +278,6 @@ def test_a_heading_stands_where_a_sheet_has_room_and_beside_its_first_picture(sh
         assert "leftover" in windows
         assert "Gainsagainstspeed" in next(text for text in said if "Slowest:" in text)
     assert "closed-11,Benchmarklean5m/s." in windows  # below the last of the recordings
-
-
-def test_a_band_stands_among_the_figures_of_its_bicycle(tmp_path):
-    cut = [recording(np.full(500, 5.0), bicycle=name, source=name) for name in ("Balanceassistv1", "Rigid")]
-    made = [c for r, w in cut for c in compare(r, [w], [fit_window(r, w)])]
-    html = write_report(tmp_path, ReportInput("two", [r for r, _ in cut], made)).read_text(encoding="utf-8")
-    first, second = (html.index(f'<h2 id="bicycle-{i}">') for i in (1, 2))
-    bands = [match.start() for match in re.finditer("What makes the band, ", html)]
-    assert len(bands) == 2
-    assert first < bands[0] < second < bands[1]
 
 
 def test_the_verdict_comes_first(page, everything):
