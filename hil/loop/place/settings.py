@@ -95,17 +95,21 @@ class PlaceSettings:
             )
 
     @property
+    def half_belt(self) -> float:
+        """Distance of the edge from the middle [m]; infinite without an edge."""
+        return math.inf if self.belt_width is None else 0.5 * self.belt_width
+
+    @property
     def edge(self) -> float:
         """Largest distance of a wheel from the middle [m]; infinite without an edge."""
-        return math.inf if self.belt_width is None else 0.5 * self.belt_width - self.margin
+        return self.half_belt - self.margin
 
     def as_record(self, bicycle: Bicycle, dt: float) -> np.void:
         """Settings for the compiled tracker, a record of PLACE_SETTINGS; ``dt`` [s] is the loop's period."""
         record = no_place()
-        for name in ("bandwidth", "delay", "gate", "lost_after", "x", "z"):
+        for name in ("bandwidth", "delay", "gate", "lost_after", "x", "z", "half_belt"):
             record[name] = getattr(self, name)
         record["on"], record["balances"], record["inner_edge"] = 1, self.lost == "balance", self.edge
-        record["half_belt"] = math.inf if self.belt_width is None else 0.5 * self.belt_width
         record["dt"], record["w"] = dt, bicycle.w
         return record
 
