@@ -248,10 +248,14 @@ def _largest_sizes(theory: Theory) -> Array:
     """Sizes (p,) of the errors [SI] to the side on which a machine can have more of each; friction has no bound."""
     found = []
     for name in FORESEEN_ERRORS:
-        nominal = 0.0 if name == DRY_FRICTION.name else theory.nominal(name)
-        possible = theory.range(name)
+        nominal, possible = _nominal(theory, name), theory.range(name)
         found.append(max(nominal - possible.least, possible.most - nominal))
     return JUST_POSSIBLE * np.array(found)
+
+
+def _nominal(theory: Theory, name: str) -> float:
+    """Value of what an error is of, SI, without it; theory knows no dry friction."""
+    return 0.0 if name == DRY_FRICTION.name else theory.nominal(name)
 
 
 def _possible(size: float, largest: float) -> float:
@@ -316,7 +320,7 @@ def _errors(
     return tuple(
         ForeseenError(
             name=name,
-            nominal=0.0 if name == DRY_FRICTION.name else theory.nominal(name),
+            nominal=_nominal(theory, name),
             seen=float(seen[i]),
             more_kicks=_possible(more[i], largest[i]),
             one_more_speed=_possible(besides[i], largest[i]),

@@ -109,7 +109,7 @@ def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:
         inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
         inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
         if not inside:
-            deeper = next(iter(sorted(path.glob(f"*/*/{RUN_FILE}"))), None)
+            deeper = min(path.glob(f"*/*/{RUN_FILE}"), default=None)
             instead = f"a folder of runs, as {deeper.parent.parent}" if deeper else "a run folder or a file"
             raise InputError(
                 f"no run and no recording ({', '.join(RECORDING_SUFFIXES)}) lies in {path}: give {instead}"
