@@ -19,6 +19,8 @@ from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle, require_bicycle
 from models.plant.drive_losses import DriveLosses
 
+LAGS_TO_NOTHING = 5.0  # time constants after which less than 1 % of a torque is left
+
 
 @dataclass(frozen=True)
 class RigPort:
@@ -135,6 +137,12 @@ class Rig:
     def dt(self) -> float:
         """Nominal period of the loop [s]."""
         return 1.0 / self.rate
+
+    @property
+    def torque_gone(self) -> float:
+        """Time from a motion to the moment when a torque that is cut for it is gone [s]: below 1 % of what it was."""
+        delay = self.dt if self.command_delay is None else self.command_delay
+        return self.dt + delay + LAGS_TO_NOTHING * self.drive_lag
 
     @property
     def drive_kind(self) -> str:

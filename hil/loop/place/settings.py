@@ -20,6 +20,7 @@ PLACE_SETTINGS = np.dtype(
         ("balances", "i8"),  # it goes on without its place
         ("half_belt", "f8"),  # m; infinite where there is no edge
         ("inner_edge", "f8"),  # m, likewise, less the margin
+        ("torque_gone", "f8"),  # s, until a torque that is cut at once is gone: a wheel beyond the edge then is off it
         ("x", "f8"),  # m
         ("z", "f8"),  # m
         ("w", "f8"),  # m, wheelbase: the front wheel is on the belt as well
@@ -49,8 +50,8 @@ class PlaceSettings:
     belt_width : float or None
         Width of the belt [m], in whose middle y is 0; None: no edge.
     margin : float
-        From the edge [m]: an estimate of either wheel beyond it ramps down, and one beyond the edge itself cuts the
-        torque at once.
+        From the edge [m]: an estimate of either wheel beyond it ramps down, and one that will be beyond the edge itself
+        before a torque is gone cuts it at once.
     delay : float
         Age of a fix [s] beyond what the sensor tells of itself.
     gate : float
@@ -104,13 +105,22 @@ class PlaceSettings:
         """Largest distance of a wheel from the middle [m]; infinite without an edge."""
         return self.half_belt - self.margin
 
-    def as_record(self, bicycle: Bicycle, dt: float) -> np.void:
-        """Settings for the compiled tracker, a record of PLACE_SETTINGS; ``dt`` [s] is the loop's period."""
+    def as_record(self, bicycle: Bicycle, dt: float, torque_gone: float = 0.0) -> np.void:
+        """Settings for the compiled tracker, a record of PLACE_SETTINGS.
+
+        Parameters
+        ----------
+        bicycle : Bicycle
+        dt : float
+            Period of the loop [s].
+        torque_gone : float
+            Time until a torque that is cut at once is gone [s]; of use at an edge only.
+        """
         record = no_place()
         for name in ("bandwidth", "delay", "gate", "lost_after", "x", "z", "half_belt"):
             record[name] = getattr(self, name)
         record["on"], record["balances"], record["inner_edge"] = 1, self.lost == "balance", self.edge
-        record["dt"], record["w"] = dt, bicycle.w
+        record["dt"], record["w"], record["torque_gone"] = dt, bicycle.w, torque_gone
         return record
 
 

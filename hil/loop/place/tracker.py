@@ -41,7 +41,6 @@ MOST_BIAS = 0.1  # rad/s, left of a yaw gyro: more and the fixes lie, or the gyr
 FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved while the same number came again
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
 ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
-TORQUE_GONE = 0.035  # s, until a torque that is cut at once is gone: a wheel that is there then is off the belt
 LATE_TIMES = 2.0  # how often what fixes may be late counts at an edge: while the torque goes down a wheel goes on
 PAUSE_WEIGHT, PAUSE_TIMES = 0.05, 4.0  # of a pause in the usual one; so many times the usual is a sensor that stalled
 PITCH_TIME = 2.0  # s, at most, over which the pitch gyro's bias is averaged in a person's hands
@@ -130,7 +129,7 @@ def track_place(o, p, links, e, sample, fresh, held, dt):
     on = _LOST if lost and (held or not o.balances) else 0
     if not lost:
         on |= _EDGE if farthest_wheel(o, p, e.v) > o.inner_edge else 0
-        on |= _OFF if reach_within(o, p, e.v, TORQUE_GONE) > o.half_belt else 0
+        on |= _OFF if reach_within(o, p, e.v, o.torque_gone) > o.half_belt else 0
     return on
 
 

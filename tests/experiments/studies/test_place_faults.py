@@ -4,15 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from experiments.studies.fault_injection import simulate
 from experiments.studies.fault_injection.campaign import run_cases
 from experiments.studies.fault_injection.cases import CaseOptions, draw_case
 from experiments.studies.fault_injection.danger import farthest_under_torque
 from experiments.studies.fault_injection.judge import first_cause, judge_case
+from experiments.studies.fault_injection.machines import CASE_GAIN_SPEEDS, rig_and_gains
 from experiments.studies.fault_injection.simulate import play_case
 from experiments.studies.fault_injection.threats.fault_list import ThreatPool
 from experiments.studies.fault_injection.threats.fault_spec import PlaceKind
 from experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
 from firmware_interface.twins.place.sensor import PLACE_FAULTS
+from hil.design.methods import design
 from hil.loop.states import Cause
 from models.errors import InputError
 
@@ -49,6 +52,22 @@ def test_hard_pushes_let_no_wheel_leave_the_belt_under_torque(number):
     played = play_case(replace(case, scenario=replace(case.scenario, kicks=kicks)))
     assert first_cause(played)[0] == Cause.BELT_EDGE
     assert 0.95 < farthest_under_torque(played) < 1.0
+
+
+@pytest.mark.parametrize(("lag", "number"), [(0.02, 223), (0.02, 351), (0.05, 399)])
+def test_a_slow_drive_lets_no_wheel_leave_the_belt_either(monkeypatch, lag, number):
+    """The torque was taken for gone in 35 ms whatever the drive: 1.08, 1.10 and 1.41 m of a belt's 1 m."""
+
+    def slow(bicycle, method):
+        rig = replace(rig_and_gains(bicycle, method)[0], drive_lag=lag)
+        return rig, design(rig.bicycle, method.rpartition(" ")[2], CASE_GAIN_SPEEDS, rig.timing)
+
+    monkeypatch.setattr(simulate, "rig_and_gains", slow)
+    case = draw_case(60001, number, PLACE)
+    kicks = tuple(replace(kick, impulse=2.5 * kick.impulse) for kick in case.scenario.kicks)
+    played = play_case(replace(case, scenario=replace(case.scenario, kicks=kicks)))
+    assert first_cause(played)[0] == Cause.OFF_BELT
+    assert 0.8 < farthest_under_torque(played) < 1.0
 
 
 def test_a_tracker_that_believes_everything_breaks_them():

@@ -10,6 +10,7 @@ from firmware_interface.errors import DeviceError
 from hil.loop.limits import MACHINE_LIMITS, Limit, Limits
 from hil.rig.file import read_rig
 from hil.rig.rig import Rig
+from models.catalogue import load_bicycle
 from models.errors import InputError
 from tests.paths import DOCS
 
@@ -121,6 +122,18 @@ def test_calibration_is_checked_when_it_is_used(tmp_path):
 def test_a_missing_rig_file_is_told(tmp_path):
     with pytest.raises(InputError, match="no rig file"):
         read_rig(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("how", "gone"),
+    [
+        ({}, 0.035),  # a period of 5 ms until a sample sees it, one until the command is obeyed, five lags of 5 ms
+        ({"drive_lag": 0.02}, 0.11),
+        ({"rate": 100.0, "command_delay": 0.002}, 0.037),
+    ],
+)
+def test_a_torque_that_is_cut_is_gone_after_period_delay_and_five_lags(how, gone):
+    assert Rig(load_bicycle("Silver"), **how).torque_gone == pytest.approx(gone)
 
 
 def test_a_rig_and_its_limits_are_one_line_each():

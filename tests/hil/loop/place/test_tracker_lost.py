@@ -72,19 +72,20 @@ def test_a_wheel_counts_where_it_may_be_by_fixes_older_than_they_tell(late, turn
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(
-    ("y", "angle", "on"),
+    ("y", "angle", "gone", "on"),
     [
-        (0.5, 0.0, NOTHING),
-        (0.54, 0.0, EDGE),
-        (0.56, 0.0, EDGE | OFF),
-        (0.545, -0.01, EDGE),  # on its way back
-        (0.545, 0.04, EDGE | OFF),  # 0.55 m is passed in 0.035 s at 4 m/s sin(0.04)
-        (0.545, 0.03, EDGE),
+        (0.5, 0.0, 0.035, NOTHING),
+        (0.54, 0.0, 0.035, EDGE),
+        (0.56, 0.0, 0.035, EDGE | OFF),
+        (0.545, -0.01, 0.035, EDGE),  # on its way back
+        (0.545, 0.04, 0.035, EDGE | OFF),  # 0.55 m is passed in 0.035 s at 4 m/s sin(0.04)
+        (0.545, 0.03, 0.035, EDGE),
+        (0.545, 0.03, 0.11, EDGE | OFF),  # of a slow drive
     ],
 )
-def test_a_wheel_beyond_the_edge_when_the_torque_is_gone_is_off_the_belt(y, angle, on, sign):
+def test_a_wheel_beyond_the_edge_when_the_torque_is_gone_is_off_the_belt(y, angle, gone, on, sign):
     w = Still(belt_width=1.1, margin=0.05)
-    w.o["w"] = 0.0  # both wheels at one place
+    w.o["w"], w.o["torque_gone"] = 0.0, gone  # both wheels at one place
     w.p["y"], w.p["psi"] = sign * y, sign * angle
     assert w.tick() == on
     w.p["late"], w.p["astray"] = 0.5, 0.5  # what may be ramps down, and cuts nothing
