@@ -13,7 +13,8 @@ Errors die as exp(-bandwidth t) whatever the rate of the fixes, and their delay 
 
 A sensor that tells x as well is compared in the plane: r is the difference across the heading of then, and that along
 it corrects the way. So circles are followed like lanes, and a place that stands still is found at once. Not so on a
-belt, which moves under it.
+belt, which moves under it: there a number that comes again is held against the way of the gyro alone since it came
+first, for a heading that such fixes correct soon stands still as well.
 
 Fixes that come again after a pause may be older than they tell, from then on: a driver that stalled may hand over what
 it had stored. At an edge that counts, and so does what the fixes lately had against the place (`farthest_wheel`).
@@ -39,6 +40,10 @@ LEAST_SPEED = 0.5  # m/s, below which a place says nothing about the heading
 MOST_HEADING = 0.35  # rad, by which a heading may be off that of the gyro
 MOST_BIAS = 0.1  # rad/s, left of a yaw gyro: more and the fixes lie, or the gyro does
 FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved while the same number came again
+FROZEN_HEADING, FROZEN_TIME = (
+    0.005,
+    1.0,
+)  # rad, by which the heading was off when that number came first, and s: at most
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
 ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
 LATE_TIMES = 2.0  # how often what fixes may be late counts at an edge: while the torque goes down a wheel goes on
@@ -76,7 +81,10 @@ PLACE = np.dtype(
         ("x_mm", "i8"),  # and what it said
         ("y_mm", "i8"),
         ("plane", "i8"),  # it tells x too
-        ("moved", "f8"),  # m, by the gyro, since it said something else
+        ("moved", "f8"),  # m, by the gyro alone, since it said something else, which was so long ago:
+        ("same", "f8"),  # s
+        ("corrected", "f8"),  # rad, what fixes made of the heading since then,
+        ("corrected_bias", "f8"),  # rad/s, and of the bias
         ("target", "f8"),  # m, place of what the sensor sees, at the last sample: y,
         ("along", "f8"),  # and x
         ("head", "i8"),  # where the next sample goes in the ring
@@ -209,8 +217,10 @@ def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
         p.pitch_bias += h / p.rested * (min(max(pitch_rate, -MOST_BIAS), MOST_BIAS) - p.pitch_bias)
     psi_dot = yaw_rate * math.cos(phi) + (pitch_rate - p.pitch_bias) * math.sin(phi) - p.bias
     before = p.psi
+    p.same = min(p.same + h, FROZEN_TIME)
+    p.corrected -= h * p.corrected_bias
     if held:
-        p.psi = p.bias = 0.0
+        p.psi = p.bias = p.corrected = p.corrected_bias = 0.0
         p.x = p.x + h * v if p.plane else 0.0
     else:
         p.psi += 0.5 * h * (psi_dot + p.psi_dot)
@@ -219,7 +229,8 @@ def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
     p.psi_dot = psi_dot
     target = p.y + o.x * math.sin(p.psi) - o.z * math.sin(phi) * math.cos(p.psi)
     along = p.x + o.x * math.cos(p.psi) + o.z * math.sin(phi) * math.sin(p.psi)
-    p.moved += along - p.along if p.plane else target - p.target
+    by_gyro = target - p.target + h * v * (math.sin(p.psi - p.corrected) - math.sin(p.psi))
+    p.moved += along - p.along if p.plane else by_gyro
     p.target, p.along = target, along
     p.past_t[p.head], p.past_target[p.head], p.past_psi[p.head], p.past_along[p.head] = t, target, p.psi, along
     p.head = (p.head + 1) % PAST
@@ -233,7 +244,8 @@ def _take_fix(o, p, fix, v, held):
     _time_fixes(p, t)
     if fix.y_mm != p.y_mm or (p.plane and fix.x_mm != p.x_mm):
         p.x_mm, p.y_mm, p.moved = fix.x_mm, fix.y_mm, 0.0
-    elif abs(p.moved) > max(FROZEN_MOTION, 1e-3 * FROZEN_SIGMAS * fix.sigma_mm):
+        p.same = p.corrected = p.corrected_bias = 0.0
+    elif abs(p.moved) > max(FROZEN_MOTION, 1e-3 * FROZEN_SIGMAS * fix.sigma_mm) + v * FROZEN_HEADING * p.same:
         return  # it has moved, by the gyro or the wheel, and the sensor has not seen it
     newer, target, psi, along = _past_at(p, t)
     if newer < 0 or not fix.has & FIX_Y:
@@ -352,6 +364,8 @@ def shift_place(o, p, newer, t, v, d_y, d_psi, d_bias, d_along=0.0, heading=0.0)
     turned = d_psi - s * d_bias
     across = d_y + v * s * (d_psi - 0.5 * s * d_bias)
     p.psi += turned
+    p.corrected += turned
+    p.corrected_bias += d_bias
     p.y += across * c + d_along * d
     p.x += d_along * c - across * d
     across += o.x * turned

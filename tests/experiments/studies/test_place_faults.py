@@ -44,6 +44,16 @@ def test_fixes_that_are_late_after_a_pause_let_no_wheel_leave_the_belt(seed, num
     assert farthest_under_torque(played) < 0.9
 
 
+def test_a_place_that_stands_still_is_found_before_its_fixes_have_turned_the_heading():
+    """They turned it until the place stood still as well; that took 2.3 s, and a wheel was 1.46 m from the middle."""
+    case = draw_case(501003, 573, PLACE)
+    played = play_case(case)
+    cause, k = first_cause(played)
+    assert cause == Cause.PLACE_LOST
+    assert played.rows["t_host"][k] - case.place_faults[0].start < 0.8
+    assert farthest_under_torque(played) < 0.5
+
+
 @pytest.mark.parametrize("number", [223, 351, 399])
 def test_hard_pushes_let_no_wheel_leave_the_belt_under_torque(number):
     """While the torque was ramped down from the margin on, a wheel came to 1.18, 1.22 and 1.27 m of a belt's 1 m."""

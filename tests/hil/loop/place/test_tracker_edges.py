@@ -65,6 +65,21 @@ def test_what_the_sensor_sees_is_on_the_leaning_frame_and_remembered(plane):
     assert p["moved"] == pytest.approx(0.01 + (along - 2.2 if plane else target - 2.9))
 
 
+def test_how_far_it_has_moved_is_told_by_the_gyro_alone_whatever_fixes_make_of_the_heading():
+    """A bicycle turns away from the number that its sensor tells again and again."""
+    corrected, alone = Still(), Still()
+    for w in (corrected, alone):
+        w.hear(0.05)
+        for _ in range(60):
+            move_on(w.o, w.p, w["t"] + DT, V, 0.2, 0.0, 0.0, False)
+            if w is corrected:
+                w.hear(0.05, sigma=1.0)  # m, so that it is taken
+    assert corrected["agree"] == 8 + 60
+    assert abs(alone["psi"] - corrected["psi"]) > 0.04
+    assert corrected["moved"] == pytest.approx(alone["moved"], rel=0.02)
+    assert alone["moved"] > 0.1
+
+
 @pytest.mark.parametrize("plane", [0, 1])
 def test_in_a_hand_it_points_along_the_lane(plane):
     p = moving(plane=plane, held=True)
