@@ -11,11 +11,11 @@ import time
 from collections.abc import Iterator
 from functools import lru_cache
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hil.controllers.law_file import law_code
+from hil.controllers.law_file import LawFile, law_code
 from hil.controllers.law_trials import FORGETS_NOT, WRITES, Trial, try_law
 from hil.loop.law import LAW_INPUTS, Law
 from models.array_types import Array
@@ -74,7 +74,7 @@ def require_sound(controller: "CompiledController", limits: "Limits") -> None:
 
 
 @lru_cache(maxsize=32)
-def _problem(file: Any, settings: tuple[float, ...], m: int, limits: tuple[float, ...]) -> str:
+def _problem(file: LawFile, settings: tuple[float, ...], m: int, limits: tuple[float, ...]) -> str:
     """Name what a law does that it may not do; empty if nothing."""
     if called := _meaning(set(calls(law_code(file).inspect_llvm()))):
         return called
@@ -99,7 +99,7 @@ def _problem(file: Any, settings: tuple[float, ...], m: int, limits: tuple[float
 
 
 def _fault(trial: Trial, told: Array) -> str:
-    """First step at which a trial went wrong, in words."""
+    """Name what went wrong in a trial; empty if nothing."""
     if (trial.wrong == WRITES).any():
         return "writes into its settings, signals or reference, which are there to be read: keep numbers in its state"
     if (trial.wrong == FORGETS_NOT).any():
@@ -131,21 +131,19 @@ def random_rides(lean: float, steer: float, command: float, speed_max: float) ->
         Limits of the rig [rad, rad, N m (or rad/s, rad, as its drive obeys), m/s].
     """
     rng = np.random.default_rng(20)
-    rates = dict.fromkeys(("phi_dot", "delta_dot", "psi_dot"), _RATE * steer)
     sizes = {
         "phi": lean,
         "delta": steer,
-        **rates,
-        "a_y_meas": _FORCE,
-        "T": command,
-        "u_prev": command,
-        "T_cut": command,
-    }
-    sizes |= {"psi": _HEADING, "y_P": _PLACE}
+        **dict.fromkeys(("phi_dot", "delta_dot", "psi_dot"), _RATE * steer),
+        "a_y": _FORCE,
+        **dict.fromkeys(("T", "u_prev", "T_cut"), command),
+        "psi": _HEADING,
+        "y_P": _PLACE,
+    }  # of what is measured, estimated and followed alike
     told = np.zeros((LAW_STEPS, len(LAW_INPUTS)))
     scale = np.repeat(np.append(0.0, rng.choice([1.0, 0.1, 0.001], LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)
     for column, name in enumerate(LAW_INPUTS):
-        size = BEYOND_LIMITS * sizes.get(name.removesuffix("_meas").removesuffix("_ref"), sizes.get(name, 0.0))
+        size = BEYOND_LIMITS * sizes.get(name.removesuffix("_meas").removesuffix("_ref"), 0.0)
         told[:, column] = size * scale * rng.uniform(-1.0, 1.0, LAW_STEPS)
     speed = np.repeat(np.append(0.0, rng.uniform(0.0, BEYOND_LIMITS * speed_max, LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)
     told[:, LAW_INPUTS.index("v")] = told[:, LAW_INPUTS.index("v_meas")] = speed
@@ -158,7 +156,7 @@ def random_rides(lean: float, steer: float, command: float, speed_max: float) ->
 def _patiently(law: Law, m: int, told: Array) -> list[Trial]:
     """Ride with a law that may never come back, in a thread that is left behind if it does not.
 
-    None where it never came back; not all rides where one was far too slow.
+    No ride where it never came back; not all of them where one was far too slow.
     """
     found: list[Trial] = []
     ended = Event()
