@@ -70,6 +70,10 @@ def gains_step(settings, state, e, reference, out):
 
 def gains_law(v: Array, K: Array) -> Law:
     """Law of gains K (n, 6) at speeds v (n,) [m/s]; gains that are all zero suit every speed."""
-    settings = np.column_stack([np.asarray(v, float), np.asarray(K, float)]).ravel()
     slowest, fastest = (float(v[0]), float(v[-1])) if np.any(K) else (-np.inf, np.inf)
-    return Law(law_entry(gains_step), settings, 0, slowest, fastest)
+    return Law(law_entry(gains_step), gains_table(v, K), 0, slowest, fastest)
+
+
+def gains_table(v: Array, K: Array) -> Array:
+    """Lay gains K (n, m) at speeds v (n,) [m/s] out as `torque_of_gains` reads them ((m + 1) n,)."""
+    return np.column_stack([np.asarray(v, float), np.asarray(K, float)]).ravel()

@@ -1,9 +1,7 @@
 """Law of gains over speed with heading and place: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev, psi, y_P]."""
 
-import numpy as np
-
 from firmware_interface.kernels import njit
-from hil.controllers.gains import torque_of_gains
+from hil.controllers.gains import gains_table, torque_of_gains
 from hil.loop.law import Law, law_entry
 from models.array_types import Array
 
@@ -25,5 +23,4 @@ def lane_step(settings, state, e, reference, out):
 
 def lane_law(v: Array, K: Array) -> Law:
     """Law of gains K (n, 8) at speeds v (n,) [m/s]."""
-    settings = np.column_stack([np.asarray(v, float), np.asarray(K, float)]).ravel()
-    return Law(law_entry(lane_step), settings, 0, float(v[0]), float(v[-1]))
+    return Law(law_entry(lane_step), gains_table(v, K), 0, float(v[0]), float(v[-1]))
