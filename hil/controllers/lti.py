@@ -379,8 +379,8 @@ def _finite(name: str, given: Any) -> Array:
 
 def _interpolated(v: float, grid: Array, table: Array) -> Array:
     """Interpolate a table (n, ...) linearly at ``v``; beyond the ends as at the ends."""
-    j = int(np.clip(np.searchsorted(grid, v), 1, max(len(grid) - 1, 1)))
     if len(grid) == 1:
         return table[0]
+    j = int(np.clip(np.searchsorted(grid, v), 1, len(grid) - 1))
     part = float(np.clip((v - grid[j - 1]) / (grid[j] - grid[j - 1]), 0.0, 1.0))
     return table[j - 1] + part * (table[j] - table[j - 1])

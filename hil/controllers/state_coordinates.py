@@ -75,8 +75,8 @@ def in_common_coordinates(v: Array, A: Array, B: Array, C: Array) -> tuple[Array
     shown = [each / size for each in shown]
     made: list[tuple[Array, Array, Array]] = []
     for i in range(len(v)):
-        T = np.linalg.lstsq(shown[0], shown[i], rcond=None)[0]
-        if np.linalg.matrix_rank(shown[0]) < A.shape[-1] or np.linalg.cond(T) > 1e10:
+        T, _, rank, _ = np.linalg.lstsq(shown[0], shown[i], rcond=None)
+        if rank < A.shape[-1] or np.linalg.cond(T) > 1e10:
             raise InputError(
                 f"the state at {v[i]:g} m/s cannot be brought to common coordinates: the wish does not show all of it; "
                 "reduce the controller's order first"
@@ -89,11 +89,8 @@ def in_common_coordinates(v: Array, A: Array, B: Array, C: Array) -> tuple[Array
 
 def _outputs(A: Array, C: Array) -> Array:
     """Outputs (k, m) of each unit state, at steps spread over the slowest and the quickest of its motions."""
-    rows, n = [], 4 * len(A)
-    steps = np.unique(np.round(np.geomspace(1, 400, n)).astype(int) - 1)
-    for step in steps:
-        rows.append(C @ np.linalg.matrix_power(A, int(step)))
-    return np.array(rows)
+    steps = np.unique(np.round(np.geomspace(1, 400, 4 * len(A))).astype(int) - 1)
+    return np.array([C @ np.linalg.matrix_power(A, step) for step in steps.tolist()])
 
 
 def anti_windup_gain(A: Array, C: Array) -> Array:
