@@ -60,11 +60,15 @@ class ColumnMeaning(NamedTuple):
     meaning: str
 
 
+def nobody_told(done: int, total: int) -> None:
+    """Show no progress."""
+
+
 def export_run(
     run: Run | str | Path,
     to: str,
     path: str | Path | None = None,
-    on_progress: Told = lambda done, total: None,
+    on_progress: Told = nobody_told,
     *,
     force: bool = False,
 ) -> tuple[Path, ...]:
@@ -146,10 +150,6 @@ def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Pa
 def _log_of(run: Run) -> Path:
     """File that a run was read from."""
     return run.folder / RUN_FILE if run.folder.is_dir() else run.folder
-
-
-def nobody_told(done: int, total: int) -> None:
-    """Show no progress."""
 
 
 def export_csv(run: Run, path: Path, told: Told = nobody_told) -> None:
