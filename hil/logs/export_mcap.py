@@ -53,13 +53,13 @@ def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> None:
         marker_class = protobuf_schema.message_class(MARKER_SCHEMA)
         for n, marker in enumerate(run.markers, start=1):
             data = marker_class(t=marker.t, kind=marker.kind, text=marker.text).SerializeToString()
-            mcap.messages(marks, np.array([n]), nanoseconds([marker.t]), np.frombuffer(data, f"V{len(data)}"))
+            mcap.message(marks, n, int(nanoseconds(marker.t)), data)
         wire_class = protobuf_schema.message_class(WIRE_SCHEMA)
         for k, tape in run.tapes.items():
             data = wire_class(k=k, tape=tape).SerializeToString()
             place = k - (first or 0)
-            when = t_host[place : place + 1] if 0 <= place < len(t_host) else [0.0]
-            mcap.messages(tapes, np.array([k]), nanoseconds(when), np.frombuffer(data, f"V{len(data)}"))
+            when = t_host[place] if 0 <= place < len(t_host) else 0.0
+            mcap.message(tapes, k, int(nanoseconds(when)), data)
         if run.stop.utc or run.stop.rows is not None:
             mcap.metadata("stop", _sealed(content["stop"]))
         mcap.finish()

@@ -115,6 +115,21 @@ class McapWriter:
             self._chunk(channel, records[start : start + rows])
         self._file.flush()
 
+    def message(self, channel: int, sequence: int, log_time: int, data: bytes) -> None:
+        """Append one message.
+
+        Parameters
+        ----------
+        channel
+            As `channel` gave it.
+        sequence, log_time
+            The latter in ns.
+        data
+            Bytes of the message.
+        """
+        times, messages = np.array([log_time], np.uint64), np.frombuffer(data, f"V{len(data)}")
+        self.messages(channel, np.array([sequence]), times, messages)
+
     def finish(self) -> None:
         """Put the index that lets readers jump; the file is whole then."""
         self._put(DataEnd(0))

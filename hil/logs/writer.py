@@ -112,16 +112,15 @@ class RunWriter:
             self._mcap.messages(self._ticks, rows["k"], times, messages)
             if len(tape):
                 data = self._wire(k=int(rows["k"][0]), tape=tape.tobytes()).SerializeToString()
-                self._mcap.messages(self._tapes, rows["k"][:1], times[:1], np.frombuffer(data, f"V{len(data)}"))
+                self._mcap.message(self._tapes, int(rows["k"][0]), int(times[0]), data)
 
     def marker(self, t: float, kind: str, text: str = "") -> None:
         """Append a marker at `t` (s, the clock of `t_host`). Raises as `write` does."""
         data = self._marker(t=t, kind=kind, text=text).SerializeToString()
-        message = np.frombuffer(data, f"V{len(data)}")
         with self._lock:
             self._check_open()
             self.markers += 1
-            self._mcap.messages(self._marks, np.array([self.markers]), nanoseconds([t]), message)
+            self._mcap.message(self._marks, self.markers, int(nanoseconds(t)), data)
 
     def close(self, reason: str, cause: str = "", dropped: int = 0) -> None:
         """Write the stop record and the index, and wait for the disk. A second call does nothing.
