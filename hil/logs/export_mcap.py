@@ -43,13 +43,13 @@ def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> None:
         ticks = mcap.channel(TICK_TOPIC, "riderless.Tick", protobuf_schema.schema("Tick", run.ticks.dtype))
         marks = mcap.channel(MARKER_TOPIC, "riderless.Marker", MARKER_SCHEMA)
         tapes = mcap.channel(WIRE_TOPIC, "riderless.Wire", WIRE_SCHEMA)
+        numbers: list[NDArray] = [np.zeros(0, np.uint64)]
         times: list[NDArray] = [np.zeros(0)]
-        first = None
         for rows in rows_told(run, told, _ROWS_PER_BATCH):
             mcap.messages(ticks, rows["k"], nanoseconds(rows["t_host"]), protobuf_schema.encode_rows(rows))
+            numbers.append(rows["k"].copy())
             times.append(rows["t_host"].copy())
-            first = int(rows["k"][0]) if first is None else first
-        t_host = np.concatenate(times)
+        ks, t_host = np.concatenate(numbers), np.concatenate(times)
         marker_class = protobuf_schema.message_class(MARKER_SCHEMA)
         for n, marker in enumerate(run.markers, start=1):
             data = marker_class(t=marker.t, kind=marker.kind, text=marker.text).SerializeToString()
@@ -57,9 +57,8 @@ def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> None:
         wire_class = protobuf_schema.message_class(WIRE_SCHEMA)
         for k, tape in run.tapes.items():
             data = wire_class(k=k, tape=tape).SerializeToString()
-            place = k - (first or 0)
-            when = t_host[place] if 0 <= place < len(t_host) else 0.0
-            mcap.message(tapes, k, int(nanoseconds(when)), data)
+            place = min(int(np.searchsorted(ks, np.uint64(k))), len(ks) - 1)  # the next row where its own is lost
+            mcap.message(tapes, k, int(nanoseconds(t_host[place] if len(ks) else 0.0)), data)
         if run.stop.utc or run.stop.rows is not None:
             mcap.metadata("stop", _sealed(content["stop"]))
         mcap.finish()

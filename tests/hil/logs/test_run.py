@@ -9,9 +9,10 @@ import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from hil.logs import log, protobuf_schema
+from hil.logs.export import export_run
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Marker, Run, RunRecorder, RunWriter, Stop, StoredTapes, read_run, require_columns
-from hil.logs.records import WIRE_SCHEMA
+from hil.logs.records import WIRE_SCHEMA, WIRE_TOPIC
 from hil.logs.stored_rows import StoredRows, in_stretches
 from hil.loop.tick_record import TICK
 from hil.memory import TooMuchMemory
@@ -49,6 +50,16 @@ def test_a_collected_run_holds_copies_of_what_it_was_given():
     with pytest.raises(ValueError, match="read-only"):
         run.ticks["k"] = 0
     assert len(RunRecorder(HEADER).run("abort", "").ticks) == 0
+
+
+def test_raw_bytes_after_a_gap_are_exported_at_the_time_of_their_row(tmp_path):
+    """The ticks are 5 ms apart from 100 s on; those of 3, 8 and 9 are lost."""
+    from mcap.reader import make_reader
+
+    export_run(collected(), "mcap", tmp_path / "run.mcap")
+    with (tmp_path / "run.mcap").open("rb") as file:
+        found = [(m.sequence, m.log_time) for _, _, m in make_reader(file).iter_messages(topics=[WIRE_TOPIC])]
+    assert found == [(0, 100_000_000_000), (6, 100_030_000_000), (10, 100_050_000_000)]
 
 
 def test_it_says_what_it_is_in_one_line_and_in_a_table():
