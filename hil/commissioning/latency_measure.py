@@ -26,9 +26,9 @@ from hil.runners.latency_certificate import (
     LatencyResult,
     Lateness,
     WakeUps,
-    date_of_today,
     describe_computer,
     judge_wake_ups,
+    utc_now,
 )
 from hil.runners.operator import Operator
 from hil.runners.scheduling import describe_privileges, require_existing
@@ -85,7 +85,7 @@ class TrialMeasurement:
         ours = WakeUps.of(self.ours, 1 / trial.rate)
         judged, sentence = judge_wake_ups(ours, trial.rate)
         return LatencyResult(
-            utc=date_of_today(),
+            utc=utc_now(),
             host=platform.node(),
             kernel=platform.release(),
             rate=trial.rate,

@@ -215,8 +215,8 @@ def recent_latency_result(rate: float, fifo: int, max_age_days: float = 7.0) -> 
     return result if result.passed and timedelta() <= age <= timedelta(days=max_age_days) else None
 
 
-def date_of_today() -> str:
-    """Date of today, ISO 8601, UTC."""
+def utc_now() -> str:
+    """Date and time now, ISO 8601, UTC, in whole seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

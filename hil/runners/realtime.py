@@ -47,7 +47,7 @@ _SHARED = {
     "excitation",
     "freedom",
     "orders",
-}  # parts of a Loop the tick only reads
+}  # parts of a LoopState that the tick only reads
 _STOP, _OFF = int(Demand.STOP), int(Demand.OFF)
 STOPPED_ON_PAGE = "stopped on the live page"
 _LOOK = 0.02  # s between two looks of the operator

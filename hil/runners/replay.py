@@ -69,14 +69,7 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
             f"{header.protocol}: it was made by {header.made_by}; replay it with that version"
         )
     calibration = header.calibration.as_record()
-    return new_loop(
-        header.rig,
-        header.schedule,
-        calibration,
-        header.devices,
-        header.task,
-        header.protocol,
-    )
+    return new_loop(header.rig, header.schedule, calibration, header.devices, header.task, header.protocol)
 
 
 def replay(
@@ -142,8 +135,7 @@ def with_law_states(run: Run, on_progress: Callable[[int, int], None] = lambda d
 
     Parameters
     ----------
-    run : Run or path
-        A path is the run's folder, or its `run.mcap`.
+    run : Run
     on_progress : callable
         Told how many ticks have been replayed, of how many.
 

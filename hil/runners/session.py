@@ -80,7 +80,7 @@ def run_realtime(
     watch : callable
         Given the newest row of TICK now and then.
     fifo : int
-        Real-time priority 1 to 90; 0 for none.
+        Real-time priority 1 to 99; 0 for none.
     cpu : int or None
         Processor to keep the loop on; None for any.
     operator : Operator
