@@ -274,21 +274,33 @@ class _Ride:
         """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
         operator, keep = Operator(duration), Keeper(sink, self._plant)
         longest = max(LONGEST_SHORT_RUN, 2.0 * duration)
-        left = False  # the belt, before anything else was wrong; a bicycle that lies beside it faults in its ramp
-
-        def look(row: np.void) -> None:
-            nonlocal left
-            if keep.fall == LEFT_BELT:
-                left = left or operator.outcome().reason == "success"
-                operator.end()
-            if watch is not None:
-                watch(row)
-
+        look = _BeltWatch(operator, keep, watch)
         node, place, belt = emulated_node(self._rig), self._place, self._belt
         lockstep.run_in_lockstep(self._loop, self._plant, node, operator, keep, look, longest, place=place, belt=belt)
         outcome = operator.outcome()
-        if left and outcome.reason != "abort":
+        if look.left and outcome.reason != "abort":
             return replace(outcome, reason="fault", cause=f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")
         if keep.fall and outcome.reason == "success":
             return replace(outcome, reason="fault", cause=f"the bicycle fell: {keep.fall}")
         return outcome
+
+
+class _BeltWatch:
+    """Watcher that ends a ride whose bicycle has left the belt, and then lets somebody else look.
+
+    Attributes
+    ----------
+    left : bool
+        It left the belt before anything else was wrong; a bicycle that lies beside it faults in the ramp of its end.
+    """
+
+    def __init__(self, operator: Operator, keep: Keeper, then: RowWatcher | None) -> None:
+        self.left = False
+        self._operator, self._keep, self._then = operator, keep, then
+
+    def __call__(self, row: np.void) -> None:
+        if self._keep.fall == LEFT_BELT:
+            self.left = self.left or self._operator.outcome().reason == "success"
+            self._operator.end()
+        if self._then is not None:
+            self._then(row)
