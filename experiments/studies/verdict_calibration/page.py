@@ -25,8 +25,8 @@ HEAD = ["", "campaigns", "without verdict", "chi-square a degree", "p < 0.05", "
 
 def binomial_bounds(n: int, level: float) -> tuple[int, int]:
     """Least and greatest count of n that a true share leaves with the probability `BOUNDS`."""
-    tail = 0.5 * (1.0 - BOUNDS)
-    return int(binom.ppf(tail, n, level)), int(binom.ppf(1.0 - tail, n, level))
+    least, greatest = binom.interval(BOUNDS, n, level)
+    return int(least), int(greatest)
 
 
 def holm(values: Sequence[float]) -> list[float]:

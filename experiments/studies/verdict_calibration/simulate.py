@@ -1,9 +1,10 @@
 """Simulated runs of a true campaign: a plant whose parameters were drawn, under a loop that knows the nominal ones."""
 
-import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from experiments.campaigns.protocols.plan_inputs import gentle_options
 from experiments.datatypes import Response
@@ -43,7 +44,6 @@ LEAST_WEAVE_DECAY, GREATEST_WEAVE_DECAY = 0.15, 1.8  # 1/s: what a lab can measu
 LEAST_FREQUENCY = 2.2  # rad/s, one cycle between two kicks
 SLOWEST_GROWTH = 0.02  # 1/s of the other modes: a heading that nobody steers, observers' integrators
 DURATION = RELEASE_DELAY + FIRST_KICK + KICKS_PER_RUN * KICK_SPACING  # s
-_Row = tuple[float, float, float]
 
 
 def true_machine(rig: Rig, rng: np.random.Generator) -> Variant:
@@ -133,14 +133,9 @@ def simulated_response(
     loop = new_loop(rig, schedule, calibration.as_record())
     plant = emulated_plant(replace(rig, bicycle=truth.bicycle), scenario, emulation)
     node = emulated_node(rig)
-    node = replace(node, calibration=replace(node.calibration, mounting=_pitched(truth.imu_pitch)))
+    mounting: Any = tuple(map(tuple, Rotation.from_euler("y", truth.imu_pitch).as_matrix().tolist()))  # nose up
+    node = replace(node, calibration=replace(node.calibration, mounting=mounting))
     recorder, operator = RunRecorder(header), Operator(DURATION)
     lockstep.run_in_lockstep(loop, plant, node, operator, Keeper(recorder, plant))
     outcome = operator.outcome()
     return response_of_run(recorder.run(outcome.reason, outcome.cause))
-
-
-def _pitched(imu_pitch: float) -> tuple[_Row, _Row, _Row]:
-    """Rotation (3, 3) of a sensor that sits pitched on its frame, nose up [rad]."""
-    cos, sin = math.cos(imu_pitch), math.sin(imu_pitch)
-    return (cos, 0.0, sin), (0.0, 1.0, 0.0), (-sin, 0.0, cos)

@@ -1,8 +1,7 @@
 """Campaigns of the study, each fixed by its number and the seed: bicycle, stratum, noise, controller, estimator."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,10 +81,6 @@ class StudyCampaign:
     def key(self) -> str:
         """Text that no other campaign of a study has."""
         return f"{self.seed}/{self.number}/{self.stratum}/{self.bicycle}/{self.method}/{self.noise:g}/{self.estimator}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Fields of the campaign, for a line of results."""
-        return asdict(self)
 
     def chance(self) -> np.random.Generator:
         """Random stream of the campaign: its draws do not hang on the estimator that judges them."""
