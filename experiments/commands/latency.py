@@ -42,19 +42,17 @@ def latency(
     import json
 
     from experiments.commands._ignored_options import refuse_ignored
+    from experiments.commands._rig_arguments import rig_of
     from experiments.emulation.answering import answering_devices
     from experiments.terminal.console import emit_json, screen
     from experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
     from hil.commissioning.latency_measure import LatencyTrial, measure_latency
     from hil.logs.json_values import plain
     from hil.output_file import OutputFile, files_read
-    from hil.rig.file import read_rig
-    from hil.rig.rig import Rig
     from hil.runners.latency_certificate import UNFIT, keep_latency_result
-    from models import catalogue
     from models.errors import InputError
 
-    rig = read_rig(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
+    rig = rig_of(rig_file)
     rig = rig if rate is None else replace(rig, rate=rate)
     trials = [LatencyTrial(rate=rig.rate, duration=duration, fifo=fifo, cpu=cpu, load=load)]
     if matrix:
