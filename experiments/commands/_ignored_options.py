@@ -13,12 +13,13 @@ def refuse_ignored(context: typer.Context, *names: str, because: str) -> None:
     InputError
         Names the options given, and says ``because`` of what they would be ignored, and what to do.
     """
-    given = [_flag(context, name) for name in names if _is_given(context, name)]
+    given = [_flag(context, name) for name in names if is_given(context, name)]
     if given:
         raise InputError(f"{' and '.join(given)} would be ignored: {because}")
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
+def is_given(context: typer.Context, name: str) -> bool:
+    """Tell whether somebody gave an option, by its parameter's name."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands._ignored_options import is_given
+
 if TYPE_CHECKING:
     from hil.controllers.controller import Controller
     from hil.guidance.route import Route
@@ -18,15 +20,9 @@ PathOption = Annotated[
 ]
 
 
-def given_by_hand(context: typer.Context, name: str) -> bool:
-    """Tell whether somebody typed an option."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
 def controller_for(context: typer.Context, controller: str) -> str:
     """Choose the method of design that rides a path where nobody chose another."""
-    return controller if context.params["path"] is None or given_by_hand(context, "controller") else "lane"
+    return controller if context.params["path"] is None or is_given(context, "controller") else "lane"
 
 
 def emulated_rig_on(bicycle: "Bicycle", controller: str, belt: float | None = None) -> "Rig":
@@ -58,7 +54,7 @@ def asked_path(context: typer.Context) -> "AskedPath | None":
     from hil.rig.path_file import read_path_file, speed_of
 
     asked = read_path_file(Path(file))
-    if given_by_hand(context, "speed"):
+    if is_given(context, "speed"):
         return replace(asked, speed=None)
     speed_of(asked, Path(file))
     return asked
@@ -104,6 +100,6 @@ def ride_duration(context: typer.Context, route: "Route", held: float = 0.0) -> 
     held : float
         Time [s] for which a person holds the bicycle under control, which --duration does not count.
     """
-    if not route.rows or given_by_hand(context, "duration"):
+    if not route.rows or is_given(context, "duration"):
         return float(context.params["duration"])
     return route.ride_time - held
