@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from models.plant.plant import Kick, Scenario
 
 
-_LONGEST_KICK = 0.12  # s, of a kick by hand
-
-
 def run(
     context: typer.Context,
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
@@ -202,11 +199,17 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
     """Make a treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
-    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, kicks_in_turn
+    from experiments.emulation.hand_kicks import (
+        FIRST_KICK,
+        KICK_SPACING,
+        LONGEST_HAND_KICK,
+        RELEASE_DELAY,
+        kicks_in_turn,
+    )
     from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
-    times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - _LONGEST_KICK, KICK_SPACING)
+    times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - LONGEST_HAND_KICK, KICK_SPACING)
     return Scenario(speed=((0.0, speed),), kicks=kicks_in_turn(rig.bicycle, times, rng), seed=seed)
 
 

@@ -18,6 +18,7 @@ KICK_LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and 
 }
 KICK_HEIGHT = -0.8  # m, where the hand pushes the rear frame
 KICK_AHEAD = 0.3  # m, in front of the rear contact
+SHORTEST_HAND_KICK, LONGEST_HAND_KICK = 0.06, 0.12  # s
 
 
 def hand_kick(
@@ -48,7 +49,7 @@ def hand_kick(
     return Kick(
         t=t,
         impulse=float(side * strength * rng.uniform(0.85, 1.15)),
-        duration=float(rng.uniform(0.06, 0.12)),
+        duration=float(rng.uniform(SHORTEST_HAND_KICK, LONGEST_HAND_KICK)),
         x=KICK_AHEAD,
         z=KICK_HEIGHT,
     )
