@@ -50,7 +50,7 @@ def design_with_states(
     from experiments.analysis.measurable import emulated_loop
     from experiments.reports.loop import FASTEST_SHOWN, plot_compensator
     from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import emit_json, print_table, screen
+    from experiments.terminal.console import emit_json, print_table, print_written, screen
     from hil.design.compensators.methods import design_compensator
     from hil.design.margins import MARGIN_HEADS
     from hil.design.whole_margins import whole_margins
@@ -101,7 +101,7 @@ def design_with_states(
             screen.print(f"at {v:g} m/s it falls, by {each[0].real:+.3g} 1/s: `riderless run` refuses this controller")
     for what, file in (("controller", _path(out)), ("figure", plot)):
         if file is not None:
-            screen.print(f"{what} written to {file}", soft_wrap=True)
+            print_written(what, file)
 
 
 def _path(out: "OutputFile | None") -> Path | None:

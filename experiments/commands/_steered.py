@@ -53,7 +53,7 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
     from experiments.analysis.measurable import emulated_loop
     from experiments.commands._whole_loop import describe_fall, whole_loop_growth
     from experiments.reports.text import eigenvalue_text, number_text
-    from experiments.terminal.console import emit_json, print_table, screen
+    from experiments.terminal.console import emit_json, print_table, print_written, screen
     from hil.design.steered.peaks import HAND_KICK
 
     if out is not None:
@@ -107,7 +107,7 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
     if fall := describe_fall(schedule, growth):
         screen.print(fall)
     if out is not None:
-        screen.print(f"gains written to {out.path}", soft_wrap=True)
+        print_written("gains", out.path)
 
 
 def _rows(schedule: "GainSchedule") -> "list[dict[str, Any]]":

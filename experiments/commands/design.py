@@ -69,7 +69,7 @@ def design(
     from experiments.commands._rig_arguments import named_rig
     from experiments.commands._steered import inner_loop_of, show_steered
     from experiments.commands._whole_loop import whole_loop_growth
-    from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
+    from experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
     from hil.design.compensators.registry import COMPENSATORS
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
@@ -114,7 +114,7 @@ def design(
     _show(schedule, weave, growth, purpose)
     for what, file in (("gains", out), ("figure", plot)):
         if file is not None:
-            screen.print(f"{what} written to {file}", soft_wrap=True)
+            print_written(what, file)
 
 
 def _options(

@@ -26,7 +26,7 @@ def eig(
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     import numpy as np
 
-    from experiments.terminal.console import emit_json, parse_speeds, screen
+    from experiments.terminal.console import emit_json, parse_speeds, print_written
     from models import catalogue
     from models.linear.modes import critical_speeds, named_modes
 
@@ -44,7 +44,7 @@ def eig(
         return
     _show(bicycle, modes, critical)
     if plot is not None:
-        screen.print(f"figure written to {plot}")
+        print_written("figure", plot)
 
 
 def _document(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds", plot: Path | None) -> dict[str, Any]:

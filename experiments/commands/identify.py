@@ -56,7 +56,7 @@ def identify(
     from experiments.reports.estimates.profiles import profiles_figure
     from experiments.reports.identify import identify_parameters
     from experiments.reports.theory import save_figure
-    from experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
+    from experiments.terminal.console import emit_json, print_blocks, print_written, progress_screen
     from experiments.terminal.progress import analysing
     from hil.memory import use_memory
     from models.errors import InputError
@@ -91,7 +91,7 @@ def identify(
     else:
         print_blocks(found.blocks())
         if plot is not None:
-            screen.print(f"figure written to {plot}")
+            print_written("figure", plot)
 
 
 def _print_gains(

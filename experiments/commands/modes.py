@@ -21,7 +21,7 @@ def modes(
     import numpy as np
 
     from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import emit_json, print_table, require_speed, screen
+    from experiments.terminal.console import emit_json, print_table, print_written, require_speed
     from models import catalogue
     from models.linear.mode_shapes import ModeShape, mode_shapes
 
@@ -62,4 +62,4 @@ def modes(
         ],
     )
     if plot is not None:
-        screen.print(f"figure written to {plot}")
+        print_written("figure", plot)

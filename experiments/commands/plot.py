@@ -31,7 +31,7 @@ def plot(
 ) -> None:
     """Draw lean, steer, torque and speed over time, with states, kicks, and the windows with the verdict of each."""
     from experiments.reports.timeline.plot import plot_recording
-    from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.console import emit_json, print_written, screen
     from hil.memory import use_memory
 
     use_memory(max_memory)
@@ -43,4 +43,4 @@ def plot(
         emit_json({"path": str(path), **result.as_json()})
         return
     screen.print(result.answer.headline, soft_wrap=True)
-    screen.print(f"figure written to {path}", soft_wrap=True)
+    print_written("figure", path)

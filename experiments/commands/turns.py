@@ -24,7 +24,7 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.terminal.console import emit_json, require_speed, screen
+    from experiments.terminal.console import emit_json, print_written, require_speed
     from experiments.terminal.turns import show_families, show_turn, turn_document
     from models import catalogue
     from models.errors import InputError
@@ -35,9 +35,8 @@ def turns(
         "--hands-free": (hands_free,),
     }
     if sum(any(given) for given in ways.values()) != 1 or not any(all(given) for given in ways.values()):
-        given = [f"--{name}" for name, value in (("lean", lean), ("steer", steer)) if value is not None]
-        given += [f"--{name}" for name, value in (("speed", speed), ("radius", radius)) if value is not None]
-        given += ["--hands-free"] if hands_free else []
+        numbers = {"--lean": lean, "--steer": steer, "--speed": speed, "--radius": radius}
+        given = [name for name, value in numbers.items() if value is not None] + ["--hands-free"] * hands_free
         raise InputError(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
@@ -76,4 +75,4 @@ def turns(
             return
         show_turn(bicycle, turn)
     if plot is not None:
-        screen.print(f"figure written to {plot}")
+        print_written("figure", plot)

@@ -57,6 +57,11 @@ def print_line(text: str) -> None:
     print(harmless(text))
 
 
+def print_written(what: str, path: object) -> None:
+    """Say where something was written; the line is not broken, for its path is copied."""
+    screen.print(f"{what} written to {path}", soft_wrap=True)
+
+
 def print_indented(text: str, by: int, style: str = "") -> None:
     """Print a paragraph, each of its lines ``by`` characters to the right, folded to the width of the screen."""
     screen.print(Padding(Text(text, style=style), (0, 0, 0, by), expand=False))

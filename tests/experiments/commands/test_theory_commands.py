@@ -102,6 +102,17 @@ DRAWINGS = {
 }
 
 
+@pytest.mark.parametrize("drawing", ["eig", "modes", "one turn"])
+def test_the_path_of_a_drawing_stays_whole_on_a_narrow_screen(riderless, tmp_path, monkeypatch, drawing):
+    from experiments.terminal.console import screen
+
+    monkeypatch.setattr(screen, "width", 60)
+    file = tmp_path / "a figure whose name has words and is long.svg"
+    code, out, err = riderless(*DRAWINGS[drawing], "--plot", file)
+    assert code == 0, err
+    assert f"figure written to {file}\n" in out
+
+
 @pytest.mark.parametrize("drawing", DRAWINGS)
 def test_every_drawing_is_written(riderless, tmp_path, drawing):
     code, out, err = riderless(*DRAWINGS[drawing], "--plot", tmp_path / "figure.svg", "--json")
