@@ -15,14 +15,15 @@ from numpy.typing import ArrayLike
 from experiments.reports.eigenvalues import (
     BLUE,
     CARD_COLOUR,
-    FIGURE_STYLE,
     GREEN,
     GRID_COLOUR,
     INK_COLOUR,
     MUTED_COLOUR,
     SERIES_STYLES,
     VERMILION,
+    figure_style,
     make_texts_harmless,
+    new_figure,
 )
 from experiments.reports.files import figure_metadata
 from hil.output_file import OutputFile
@@ -59,14 +60,11 @@ def save_figure(figure: "Figure", path: Path, about: str = "") -> None:
     InputError
         For another suffix, or a place that cannot be written, or that has a log.
     """
-    from matplotlib import rc_context
-
     check_figure_format(path)
-    settings: Any = FIGURE_STYLE
     suffix, drawn = path.suffix.lower(), BytesIO()  # in memory: a PDF that meets a full disk ends in an error of zlib
     make_texts_harmless(figure)
     about_it: Any = figure_metadata(suffix, about)
-    with rc_context(settings):
+    with figure_style():
         figure.savefig(drawn, format=suffix[1:], dpi=FIGURE_DPI, facecolor=CARD_COLOUR, metadata=about_it)
     OutputFile(path, "the figure", force=True).write(drawn.getvalue())
 
@@ -120,12 +118,8 @@ def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds | None 
 
     Shaded: speeds at which the upright bicycle is stable by itself.
     """
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    settings: Any = FIGURE_STYLE
-    with rc_context(settings):
-        figure = Figure(figsize=(6.4, 6.6))
+    with figure_style():
+        figure = new_figure(6.4, 6.6)
         real, imaginary = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         _shade_stable(real, imaginary, modes)
         for mode, column in zip(("weave", "weave", "capsize", "caster"), modes.all.T, strict=True):
@@ -228,12 +222,8 @@ def _on_curve(ax: "Axes", text: str, x: float, y: float, colour: str) -> None:
 
 def mode_shapes_figure(name: str, v: float, shapes: Sequence[ModeShape]) -> "Figure":
     """Phasors of lean and steer of each mode at speed ``v`` [m/s], and the motion they stand for."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    settings: Any = FIGURE_STYLE
-    with rc_context(settings):
-        figure = Figure(figsize=(2.75 * len(shapes), 5.2))
+    with figure_style():
+        figure = new_figure(2.75 * len(shapes), 5.2)
         grid = figure.subplots(2, len(shapes), squeeze=False, sharey="row", height_ratios=(3, 2))
         for (phasors, motion), shape in zip(grid.T, shapes, strict=True):
             _draw_phasors(phasors, shape)
@@ -303,12 +293,8 @@ def _draw_motion(ax: "Axes", shape: ModeShape) -> tuple[list[Any], list[str]]:
 
 def families_figure(name: str, families: Sequence["TurnFamily"]) -> "Figure":
     """Hands-free turns: lean over steer and over speed, one colour a family, thick where it is stable."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    settings: Any = FIGURE_STYLE
-    with rc_context(settings):
-        figure = Figure(figsize=(8.4, 4.8))
+    with figure_style():
+        figure = new_figure(8.4, 4.8)
         over_steer, over_speed = figure.subplots(1, 2, sharey=True)
         lines = []
         for i, family in enumerate(families):
@@ -344,12 +330,8 @@ def _family_in_words(family: "TurnFamily") -> str:
 
 def turn_figure(bicycle: Bicycle, turn: "SteadyTurn") -> "Figure":
     """One turn: the circles of the two wheels seen from above, and the eigenvalues of motions about it."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    settings: Any = FIGURE_STYLE
-    with rc_context(settings):
-        figure = Figure(figsize=(8.4, 4.4))
+    with figure_style():
+        figure = new_figure(8.4, 4.4)
         ground, plane = figure.subplots(1, 2)
         _draw_circles(ground, bicycle, turn)
         s = np.array(turn.eigenvalues)

@@ -16,6 +16,7 @@ from experiments.reports.eigenvalues import (
     PURPLE,
     VERMILION,
     figure_style,
+    new_figure,
 )
 from experiments.reports.timeline.path_map import draw_path
 from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, Timeline, decimated
@@ -90,8 +91,6 @@ def timeline_figure(timeline: Timeline, title: str = "", compact: bool = False) 
     compact : bool
         As low as its names allow, for a page with many of them.
     """
-    from matplotlib.figure import Figure
-
     panels, ridden = _panels(timeline), timeline.ridden if title else None
     map_height = MAP_HEIGHT if ridden else 0.0
     shares = [max(2, _lines(signals, _edges(timeline, unit))) for unit, signals in panels]
@@ -100,7 +99,7 @@ def timeline_figure(timeline: Timeline, title: str = "", compact: bool = False) 
     top = TOP + (TITLE_LINE * (len(_wrapped(title)) + 1.4) if title else 0.0)
     style = {"font.size": 7.5 if title else 7.0, "lines.linewidth": 0.9, "figure.constrained_layout.use": False}
     with figure_style(style):
-        figure = Figure(figsize=(WIDTH, height))
+        figure = new_figure(WIDTH, height)
         strip_share = STRIP / (height - top - BOTTOM - map_height)
         axes = figure.subplots(
             1 + len(panels),
