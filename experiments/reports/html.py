@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.analysis.compare import SampleStatistics, figure7_residuals, summary
+from experiments.analysis.compare import SampleStatistics, Summary, figure7_residuals, summary
 from experiments.analysis.next_steps import next_steps
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
@@ -217,19 +217,24 @@ def typeset_number(value: float, digits: int = 2, sign: bool = False) -> str:
 
 def _residuals(windows: Sequence[NumberedWindow]) -> list[dict[str, Any]]:
     """Mean residuals of each kind of recording, in order of appearance."""
+    return [
+        {
+            "who": who,
+            "summary": s,
+            "like": (_mean(s.like_re), _mean(s.like_im)),
+            "frozen": (_mean(s.frozen_re), _mean(s.frozen_im)),
+        }
+        for who, s in _summaries(windows).items()
+    ]
+
+
+def _summaries(windows: Sequence[NumberedWindow]) -> dict[str, Summary]:
+    """Summary of each kind of recording, by its name on the page, in order of appearance."""
     kinds = dict.fromkeys(w.response.kind for w in windows)
-    found = []
-    for kind in kinds:
-        s = summary([w.comparison for w in windows if w.response.kind == kind])
-        found.append(
-            {
-                "who": RECORDING_NAMES.get(kind, kind),
-                "summary": s,
-                "like": (_mean(s.like_re), _mean(s.like_im)),
-                "frozen": (_mean(s.frozen_re), _mean(s.frozen_im)),
-            }
-        )
-    return found
+    return {
+        RECORDING_NAMES.get(kind, kind): summary([w.comparison for w in windows if w.response.kind == kind])
+        for kind in kinds
+    }
 
 
 def _mean(spread: SampleStatistics) -> str:
@@ -300,12 +305,7 @@ def _numbers(report: ReportInput, parts: _Parts) -> dict[str, Any]:
     return {
         "title": report.title,
         "answer": parts.answer.as_json(),
-        "summary": {
-            RECORDING_NAMES.get(kind, kind): summary(
-                [w.comparison for w in windows if w.response.kind == kind]
-            ).as_json()
-            for kind in dict.fromkeys(w.response.kind for w in windows)
-        },
+        "summary": {who: found.as_json() for who, found in _summaries(windows).items()},
         "verdicts": [verdict.as_json() for verdict in report.verdicts],
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
