@@ -243,15 +243,10 @@ def _show(
 
 def _listed(which: list[int], speeds: "Sequence[float]") -> str:
     """List some of the speeds, neighbours as a range: 2 to 4.5, 7."""
-    runs: list[list[int]] = []
-    for i in which:
-        if runs and runs[-1][-1] == i - 1:
-            runs[-1].append(i)
-        else:
-            runs.append([i])
-    return ", ".join(
-        f"{speeds[run[0]]:g}" if len(run) == 1 else f"{speeds[run[0]]:g} to {speeds[run[-1]]:g}" for run in runs
-    )
+    from experiments.reports.text import consecutive
+
+    ends = [(speeds[group[0]], speeds[group[-1]]) for group in consecutive(which)]
+    return ", ".join(f"{first:g}" if first == last else f"{first:g} to {last:g}" for first, last in ends)
 
 
 def _remedy(method: str, purpose: str) -> str:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 
 @dataclass(frozen=True)
@@ -64,3 +65,9 @@ def eigenvalue_text(value: complex, digits: int = 2) -> str:
     if abs(value.imag) < 1e-9:
         return f"{value.real:.{digits}f}"
     return f"{value.real:.{digits}f}±{abs(value.imag):.{digits}f}i"
+
+
+def consecutive(numbers: Sequence[int]) -> list[list[int]]:
+    """Group numbers that follow one another: [1, 2, 3, 7] -> [[1, 2, 3], [7]]."""
+    groups = groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0])  # constant where both count up
+    return [[number for _, number in group] for _, group in groups]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.datatypes import Comparison, Response
+from experiments.reports.text import consecutive
 from models.errors import InputError
 
 
@@ -60,11 +61,5 @@ def origin_text(windows: Sequence[NumberedWindow]) -> str:
 
 def number_ranges(numbers: Sequence[int]) -> str:
     """Window numbers in words: [1, 2, 3, 7] -> "Windows 1–3, 7"."""
-    runs: list[list[int]] = []
-    for i in numbers:
-        if runs and i == runs[-1][-1] + 1:
-            runs[-1].append(i)
-        else:
-            runs.append([i])
-    parts = [f"{r[0]}–{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in runs]
+    parts = [f"{r[0]}–{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in consecutive(numbers)]
     return ("Window " if len(numbers) == 1 else "Windows ") + ", ".join(parts)
