@@ -6,6 +6,7 @@ colour-blind safe palette with a light and a dark value each; `to_svg` writes th
 that a page can follow the reader's setting.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -182,7 +183,7 @@ def styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
 def legend_above(figure: "Figure", entries: Mapping[str, Any]) -> None:
     """Entries above the axes, in two columns where the widest words of both are no wider than the axes."""
     words = [len(entry) for entry in entries]
-    half = -(-len(words) // 2)
+    half = math.ceil(len(words) / 2)
     both = max(words[:half], default=0) + max(words[half:], default=0)
     columns = 2 if both <= LETTERS_ACROSS else 1
     figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
@@ -291,9 +292,9 @@ def residual_figure(series: Sequence[Series]) -> "Figure":
             for colour, marker, one in styled(series):
                 legend[one.label], like = _residuals(ax, one, part, colour, marker)
                 everything += like
-            _mean_band(ax, SampleStatistics.of(everything), "1/s" if part == "re" else "rad/s")
-            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
             name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
+            _mean_band(ax, SampleStatistics.of(everything), unit)
+            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
             ax.set_ylabel(f"{name}, measured − predicted  [{unit}]")
         axes[1].set_xlabel("forward speed v  [m/s]")
         low, high = axes[1].get_xlim()

@@ -1,5 +1,6 @@
 """Figure of profile likelihoods: one panel for each quantity."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ HEIGHT_SHOWN = 4.0  # times the limit, of the curves
 
 def profiles_figure(several: Sequence[Profile]) -> "Figure":
     """Rise of -2 log likelihood over each quantity, the others fitted anew; the line is the limit of the interval."""
-    rows = -(-len(several) // PANELS_ACROSS)
+    rows = math.ceil(len(several) / PANELS_ACROSS)
     across = min(PANELS_ACROSS, len(several))
     colour = SERIES_STYLES[0][0]
     with figure_style():

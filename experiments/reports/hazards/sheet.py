@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FONT = "DejaVu"  # comes with matplotlib, and has the letters of every Latin, Greek and Cyrillic language
 _COLUMNS = ("", "cause", "guard", "proof", "what is left", "accepted by, date")
+_ROLES = ("experimenter", "second person at the stop button", "safety officer")
 _WIDTHS = (8, 44, 66, 68, 50, 30)  # parts of the width of the page
 _SIZE = 7.5  # points, of a table
 _LINE = 3.6  # mm
@@ -138,6 +139,3 @@ def _limits(pdf: "FPDF", rig: Rig) -> None:
 def _signatures(pdf: "FPDF") -> None:
     _heading(pdf, "Accepted", room=40)
     _table(pdf, ("role", "name", "date, signature"), [(role, "", "") for role in _ROLES], (60, 80, 80))
-
-
-_ROLES = ("experimenter", "second person at the stop button", "safety officer")

@@ -1,5 +1,6 @@
 """Section of the report on an experiment that ran itself: what was chosen and why, and what was known when."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +67,7 @@ class CourseSection:
     @property
     def figure(self) -> Any:
         """Draw each quantity over the minutes: value with its 95 % interval, and theory's value."""
-        down = -(-len(self.labels) // COURSES_ACROSS)
+        down = math.ceil(len(self.labels) / COURSES_ACROSS)
         across = min(COURSES_ACROSS, len(self.labels))
         minutes = np.array([row.minutes for row in self.rows])
         with figure_style():

@@ -1,5 +1,6 @@
 """Figure of a report for a paper, at the width of one column and of two; it prints in grey."""
 
+import math
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
@@ -55,9 +56,8 @@ def eigenvalue_pdf(conditions: Sequence[PaperCondition], width: float, curves: S
             ax.set_xlabel("speed [m/s]", fontsize=PAPER_TEXT)
         if curves:  # below the axes, where no curve runs
             handles, labels = axes[0].get_legend_handles_labels()
-            rows = -(-len(labels) // (3 if wide else 2))
-            figure.set_figheight(figure.get_figheight() + LEGEND_ROW * rows)
             columns = 3 if wide else 2
+            figure.set_figheight(figure.get_figheight() + LEGEND_ROW * math.ceil(len(labels) / columns))
             figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=PAPER_TEXT - 2)
         else:
             axes[0].legend(fontsize=PAPER_TEXT - 1)
