@@ -20,7 +20,7 @@ def port_users(path: str) -> list[str]:
     """
     real = os.path.realpath(path)
     numbers = sorted(int(entry.name) for entry in _PROCESSES.glob("[0-9]*"))
-    return [_named(n) for n in numbers if n != os.getpid() and _has_open(n, real) and not _is_device(n, real)]
+    return [_named(n) for n in numbers if n != os.getpid() and has_open(n, real) and not _is_device(n, real)]
 
 
 def _files(number: int) -> Iterator[Path]:
@@ -35,8 +35,8 @@ def _target(file: Path) -> str:
     return ""
 
 
-def _has_open(number: int, real: str) -> bool:
-    """Does a process have the very file open? Another container may have a file of the same name."""
+def has_open(number: int, real: str) -> bool:
+    """Tell whether a process has the very file open: another container may have a file of the same name."""
     with suppress(OSError):
         return any(_target(file) == real and os.path.samestat(file.stat(), os.stat(real)) for file in _files(number))
     return False

@@ -1,8 +1,8 @@
 """Emulated bicycle to play with: kicks, wind, speed and faults, asked for while it rides."""
 
 import math
-from collections.abc import Callable, MutableSequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, MutableSequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,7 @@ FAULTS = (
     PlayFault("gyro stuck", "the gyro repeats its last reading"),
     PlayFault("wheel sensor silent", "the wheel reads no speed"),
 )
+FAULT_NAMES = tuple(fault.name for fault in FAULTS)
 NONE, DEAD, WEAK, STEER_OFF, GYRO_STUCK, NO_WHEEL = range(len(FAULTS))
 STEER_ERROR = math.radians(4.0)
 
@@ -93,10 +94,31 @@ class Playmate(Hand):
 
     def break_as(self, name: str) -> None:
         """Break the machine as a name of `FAULTS` says, or mend it by "none"; raises InputError."""
-        names = [fault.name for fault in FAULTS]
-        if name not in names:
-            raise InputError(f"no fault is called {name!r}: there is {', '.join(names)}")
-        self.memory[_FAULT] = names.index(name)
+        if name not in FAULT_NAMES:
+            raise InputError(f"no fault is called {name!r}: there is {', '.join(FAULT_NAMES)}")
+        self.memory[_FAULT] = FAULT_NAMES.index(name)
+
+    def obey(self, request: Mapping[str, Any], speeds: tuple[float, float]) -> str:
+        """Do to the machine what a page asked for; in words what is to be noted of it, empty for nothing.
+
+        Parameters
+        ----------
+        request : mapping
+            A message of a page; one that is for somebody else does nothing.
+        speeds : (float, float)
+            Slowest and fastest speed that the belt may have [m/s].
+        """
+        match request["type"]:
+            case "kick":
+                self.push(1 if request["side"] == "right" else -1, request["strength"])
+            case "wind":
+                self.wind = request["force"]
+            case "speed":
+                self.speed = float(np.clip(request["speed"], *speeds))
+            case "fault" if request["name"] in FAULT_NAMES:
+                self.break_as(request["name"])
+                return f"fault asked for: {request['name']}"
+        return ""
 
     @property
     def truth(self) -> PlayTruth:

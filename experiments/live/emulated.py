@@ -1,9 +1,7 @@
 """Page of an emulated machine: the bicycle itself, and the program that runs it as long as one is connected."""
 
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from experiments.live.schema import (
     PlayChoices,
     as_text,
 )
+from firmware_interface.port_users import has_open
 from hil.live import layout
 from hil.loop.states import State
 from hil.rig.rig import Rig
@@ -63,7 +62,7 @@ class EmulatedPage:
         self._told_at = -np.inf
         self._greeted = False
         self._teller = LiveTeller(server, look=self._run_at_the_port, heed=self._heed, alone=self._tell_truth)
-        self._teller.can, self._teller.play = list(CAN_DO), self._choices()
+        self._teller.can, self._teller.play = list(CAN_DO), play_choices(playmate, speeds)
 
     def serve(self, stopped: Callable[[], bool]) -> None:
         """Tell until ``stopped()`` or the server is gone."""
@@ -79,17 +78,8 @@ class EmulatedPage:
 
     def _heed(self, request: dict[str, Any]) -> None:
         """Do to the machine what a page asked for."""
-        playmate = self._playmate
-        match request["type"]:
-            case "kick":
-                playmate.push(1 if request["side"] == "right" else -1, request["strength"])
-            case "wind":
-                playmate.wind = request["force"]
-            case "speed":
-                playmate.speed = float(np.clip(request["speed"], *self._speeds))
-            case "fault" if request["name"] in [fault.name for fault in FAULTS]:
-                playmate.break_as(request["name"])
-                self._event("note", f"fault asked for: {request['name']}")
+        if note := self._playmate.obey(request, self._speeds):
+            self._event("note", note)
 
     def _event(self, kind: Any, text: str, t: float | None = None) -> None:
         zero = self._teller.zero
@@ -125,14 +115,6 @@ class EmulatedPage:
             age_s=0.0,
         )
 
-    def _choices(self) -> PlayChoices:
-        return PlayChoices(
-            faults=[LiveChoice(name=fault.name, what=fault.what) for fault in FAULTS],
-            speed=self._playmate.speed,
-            speed_min=self._speeds[0],
-            speed_max=self._speeds[1],
-        )
-
     def _hello(self) -> LiveHello:
         return LiveHello(
             kind="live",
@@ -141,17 +123,15 @@ class EmulatedPage:
             row_rate=1.0 / _BEAT,
             limits=limit_values(self._rig.limits, self._rig.drive_kind),
             can=list(CAN_DO),
-            play=self._choices(),
+            play=play_choices(self._playmate, self._speeds),
             **bicycle_fields(self._rig.bicycle, None),
         )
 
 
-def has_open(pid: int, path: str) -> bool:
-    """Has a process of this user a file open?"""
-    try:
-        return any(os.readlink(link.path) == path for link in os.scandir(f"/proc/{Path(str(pid))}/fd"))
-    except OSError:
-        return False
+def play_choices(playmate: Playmate, speeds: tuple[float, float], **more: Any) -> PlayChoices:
+    """Describe what a page may do to an emulated machine, its belt from the slowest to the fastest speed [m/s]."""
+    faults = [LiveChoice(name=fault.name, what=fault.what) for fault in FAULTS]
+    return PlayChoices(faults=faults, speed=playmate.speed, speed_min=speeds[0], speed_max=speeds[1], **more)
 
 
 def _row_of(truth: PlayTruth, t: float) -> LiveRows:

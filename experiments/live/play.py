@@ -13,12 +13,13 @@ import numpy as np
 
 from experiments.emulation.ground_forces import ground_forces
 from experiments.emulation.plaything import FAULTS, Playmate, PlayTruth
+from experiments.live.emulated import play_choices
 from experiments.live.fits import Fitter
 from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
 from experiments.live.narrator import Narrator
 from experiments.live.replay.row_messages import rows_message
-from experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, PlayChoices, as_text
+from experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, as_text
 from hil.controllers.controller import Controller
 from hil.logs.folders import run_folder
 from hil.logs.header import RunHeader, new_header
@@ -148,20 +149,13 @@ class PlaySession:
 
     def _hello(self, name: str, schedule: Controller) -> LiveHello:
         toy = self.toy
-        play = PlayChoices(
-            faults=[LiveChoice(name=fault.name, what=fault.what) for fault in FAULTS],
-            controllers=[LiveChoice(name=one) for one in toy.controllers],
-            controller=name,
-            speed=toy.playmate.speed,
-            speed_min=toy.speeds[0],
-            speed_max=toy.speeds[1],
-        )
+        controllers = [LiveChoice(name=one) for one in toy.controllers]
         return hello_of(
             self.header(schedule),
             kind="play",
             title=f"{toy.rig.bicycle.name} bicycle, emulated",
             can=["stop", "kick", "wind", "speed", "fault", "controller"],
-            play=play,
+            play=play_choices(toy.playmate, toy.speeds, controllers=controllers, controller=name),
         )
 
     def event(self, kind: Any, text: str, t: float | None = None) -> None:
@@ -171,23 +165,16 @@ class PlaySession:
 
     def heed(self, stop: Callable[[str], None]) -> None:
         """Do what pages have asked for; ``stop`` ends a ride and is told why."""
-        playmate = self.toy.playmate
         for request in self.server.requests():
             match request["type"]:
                 case "stop":
                     stop(STOP_ON_PAGE)
-                case "kick":
-                    playmate.push(1 if request["side"] == "right" else -1, request["strength"])
-                case "wind":
-                    playmate.wind = request["force"]
-                case "speed":
-                    playmate.speed = float(np.clip(request["speed"], *self.toy.speeds))
-                case "fault" if request["name"] in [fault.name for fault in FAULTS]:
-                    playmate.break_as(request["name"])
-                    self.event("note", f"fault asked for: {request['name']}")
                 case "controller" if request["name"] in self.toy.controllers:
                     self.wanted, self._again = request["name"], True
                     stop(f"another ride is asked for, with {request['name']}")
+                case _:
+                    if note := self.toy.playmate.obey(request, self.toy.speeds):
+                        self.event("note", note)
 
     def _rest(self, outcome: Outcome) -> None:
         """Wait until it starts again: by itself after a fall, when asked to after a STOP."""
