@@ -167,7 +167,7 @@ class LiveServer:
                 self._run = SharedRun(told["rows"], told["orders"])
 
     def _tell_rows(self) -> None:
-        if self._run is not None and self.watchers.said.hello and (self.watchers.pages or self._run.is_behind):
+        if self._run is not None and self.watchers.said.has_begun and (self.watchers.pages or self._run.is_behind):
             batch = self._run.batch()
             if batch:
                 self.watchers.tell(batch)

@@ -11,38 +11,33 @@ from experiments.live.schema import LiveBeat, PageMessage, PageStop, as_text, re
 MOST_PAGES = 8
 MOST_WAITING = 1 << 19  # bytes that a page may be behind: some seconds of rows
 MOST_PER_SECOND, BURST = 40.0, 80.0  # messages of a page
-EVENTS_KEPT, FITS_KEPT, ROWS_KEPT = 300, 1000, 120
+# newest messages of each type that a page which comes late must still hear, in the order in which it wants them
+MESSAGES_KEPT = {"hello": 1, "rows": 120, "event": 300, "fit": 1000, "campaign": 1, "status": 1}
 
 
 class SaidSoFar:
     """Messages that a page which comes late must still hear."""
 
     def __init__(self) -> None:
-        self.hello = self.status = self.campaign = ""
-        self.events: deque[str] = deque(maxlen=EVENTS_KEPT)
-        self.fits: deque[str] = deque(maxlen=FITS_KEPT)
-        self.rows: deque[str] = deque(maxlen=ROWS_KEPT)
+        self._kept = {kind: deque[str](maxlen=most) for kind, most in MESSAGES_KEPT.items()}
+
+    @property
+    def has_begun(self) -> bool:
+        """Was a hello said?"""
+        return bool(self._kept["hello"])
 
     def keep(self, text: str) -> None:
         """Take note of a message; a hello begins anew."""
-        if text.startswith('{"type":"hello"'):
-            self.__init__()  # type: ignore[misc]
-            self.hello = text
-        elif text.startswith('{"type":"status"'):
-            self.status = text
-        elif text.startswith('{"type":"campaign"'):
-            self.campaign = text
-        elif text.startswith('{"type":"event"'):
-            self.events.append(text)
-        elif text.startswith('{"type":"fit"'):
-            self.fits.append(text)
-        elif text.startswith('{"type":"rows"'):
-            self.rows.append(text)
+        kind = next((kind for kind in MESSAGES_KEPT if text.startswith(f'{{"type":"{kind}"')), "")
+        if kind == "hello":
+            for messages in self._kept.values():
+                messages.clear()
+        if kind:
+            self._kept[kind].append(text)
 
     def all(self) -> list[str]:
         """Give them in the order in which a page wants them."""
-        first = [self.hello, *self.rows, *self.events, *self.fits, self.campaign, self.status]
-        return [text for text in first if text]
+        return [text for messages in self._kept.values() for text in messages]
 
 
 class Watchers:
