@@ -5,6 +5,7 @@ A Foxglove channel carries one sample a message, so a batch of rows becomes as m
 
 import time
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from experiments.live.rows import CODES
@@ -14,6 +15,7 @@ _ROWS = "/rows"
 _BACK = 1.0  # s that a row may be before the newest; farther is another run, or another place of a replay
 
 
+@cache
 def schemas() -> dict[str, dict[str, Any]]:
     """JSON schema of each topic."""
     kinds: dict[str, Any] = {

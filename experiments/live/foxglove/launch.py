@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from experiments.live.access import TOKEN_VARIABLE
+from experiments.live.access import LOOPBACK, TOKEN_VARIABLE
 from experiments.live.launch import LiveServerProcess, path_of_the_rooms
 from models.errors import InputError
 
@@ -49,7 +49,7 @@ def foxglove_beside(page: LiveServerProcess, port: int) -> Iterator[str]:
                 raise InputError(
                     f"wanted a free port for Foxglove, found {port} ({told['error']}): name another by --foxglove, or 0"
                 )
-            yield f"ws://127.0.0.1:{told['port']}"
+            yield f"ws://{LOOPBACK[0]}:{told['port']}"
         finally:
             process.terminate()
             try:

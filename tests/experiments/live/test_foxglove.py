@@ -7,7 +7,7 @@ import time
 import pytest
 from websockets.sync.client import connect
 
-from experiments.live.foxglove.channels import RunClock, logged
+from experiments.live.foxglove.channels import RunClock, logged, schemas
 from experiments.live.foxglove.launch import foxglove_beside
 from experiments.live.launch import LiveServerProcess
 from experiments.live.schema import ROW_COLUMNS, LiveEvent, as_text
@@ -65,6 +65,11 @@ def test_clients_read_the_channels_of_the_page_and_write_nothing():
     assert abs(heard[0][-1][0] - time.time()) < 60.0
     assert heard[1][0][1]["text"] == "a kick"
     assert feed.presses[layout.STOP_PRESSES] == 0
+
+
+def test_the_schemas_are_made_once():
+    """They take tens of milliseconds, and each message of a page asks for them."""
+    assert schemas() is schemas()
 
 
 def test_times_begin_anew_with_another_run_or_place_of_a_replay():
