@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from math import hypot, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,11 +30,12 @@ def new_fitter() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, mp_context=QUIET_SPAWN, initializer=_go_last)
 
 
-class FoundFits:
+class FoundFits(NamedTuple):
     """Fits and windows of a recording until ``t_end`` [s]; times are counted from its first row."""
 
-    def __init__(self, fits: list[LiveFit], windows: list[ShownWindow], t_end: float = 0.0) -> None:
-        self.fits, self.windows, self.t_end = fits, windows, t_end
+    fits: list[LiveFit]
+    windows: list[ShownWindow]
+    t_end: float = 0.0
 
 
 class Fitter:

@@ -1,5 +1,6 @@
 """Live server started and spoken to: a socket bound here, a small process of its own, lines of JSON both ways."""
 
+import errno
 import json
 import os
 import socket
@@ -134,7 +135,7 @@ def _bind(host: str, port: int) -> socket.socket:
         listening.listen(32)
     except (OSError, OverflowError) as error:
         listening.close()
-        in_use = isinstance(error, OSError) and error.errno == 98
+        in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         why = (
             f"wanted a free port for the page, found {port} in use: name another by --port, or 0 for any"
             if in_use
