@@ -225,8 +225,9 @@ def _foreseen(
     rehearsed = [[RehearsedCondition.of(label, own, runs[label]) for label, own in one.items()] for one in windows]
     usual = np.array([DRY_FRICTION.usual if n == DRY_FRICTION.name else theory.usual(n) for n in FORESEEN_ERRORS])
     small = [[one.expected(usual, small=True) for one in campaign] for campaign in rehearsed]
+    largest = _largest_sizes(theory)
     seen, sizes, expected = sizes_seen(
-        small, lambda at: [[c.expected(at) for c in one] for one in rehearsed], usual, _largest_sizes(theory)
+        small, lambda at: [[c.expected(at) for c in one] for one in rehearsed], usual, largest
     )
     label, beside = _best_beside(expected, planned, sizes, tell)
     uncertain = tuple(theory.uncertain)
@@ -238,7 +239,7 @@ def _foreseen(
         bicycle=bicycle,
         conditions=max(map(len, expected)),
         windows=max(sum(len(one.covariances) for one in campaign) for campaign in expected),
-        errors=_errors(theory, seen, expected, beside, hiding, better),
+        errors=_errors(theory, seen, largest, expected, beside, hiding, better),
         one_more=label,
         know_first=uncertain[int(np.argmax(gains))] if any(hiding) else "",
     )
@@ -295,6 +296,7 @@ def _best_beside(
 def _errors(
     theory: Theory,
     seen: Array,
+    largest: Array,
     expected: ExpectedCampaigns,
     beside: ExpectedCampaigns,
     hiding: Sequence[Sequence[int]],
@@ -307,6 +309,8 @@ def _errors(
     theory : Theory
     seen : (p,)
         Smallest sizes as planned.
+    largest : (p,)
+        Sizes that a machine can have.
     expected, beside : sequence of sequences of ExpectedCondition
         As planned, and with one more condition; none where there is no such.
     hiding : sequence of sequences of int
@@ -314,7 +318,7 @@ def _errors(
     better : sequence of (p,)
         Shares to which the sizes shrink with each parameter known better.
     """
-    uncertain, largest = tuple(theory.uncertain), _largest_sizes(theory)
+    uncertain = tuple(theory.uncertain)
     more = smallest_rejected([[c.repeated(MORE_KICKS) for c in one] for one in expected], seen / np.sqrt(MORE_KICKS))
     besides = smallest_rejected(beside, seen) if beside else np.full(len(seen), np.nan)
     return tuple(
