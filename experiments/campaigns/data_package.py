@@ -24,6 +24,7 @@ from experiments.reports.paper.tables import (
     windows_csv,
 )
 from hil.logs.export import column_meanings, export_run
+from hil.logs.folders import own_name
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.output_file import OutputFile
 from models.errors import InputError
@@ -150,7 +151,7 @@ def _names(runs: Sequence[Path]) -> list[str]:
     """Names of the runs for paths and resources: their folders', made plain, each once."""
     found: list[str] = []
     for path in runs:
-        name = plain = _slug(path.resolve().name) or "run"
+        name = plain = _slug(own_name(path)) or "run"
         number = 2
         while name in found:
             name, number = f"{plain}-{number}", number + 1

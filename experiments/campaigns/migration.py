@@ -11,6 +11,7 @@ import tomlkit
 from experiments.campaigns.file import read_campaign
 from experiments.recordings.foreign import mapping
 from hil.design.schedule import GainSchedule
+from hil.logs.folders import first_free
 from hil.rig.file import read_rig
 from hil.rig.writer import replace_file
 from models.errors import InputError
@@ -97,17 +98,9 @@ def _stamped(document: tomlkit.TOMLDocument, line: str) -> tomlkit.TOMLDocument:
 
 def _replace(path: Path, noun: str, text: str) -> Path:
     """Put a new text in a file's place once it reads; where the old text is kept."""
-    kept = _free_name(path)
+    kept = first_free(path.parent, f"{path.name}.old")
     try:
         replace_file(path, text, kept, READERS[noun])
     except OSError as error:
         raise InputError(f"{path} could not be rewritten ({error.strerror}) and was left alone") from None
-    return kept
-
-
-def _free_name(path: Path) -> Path:
-    kept, n = path.with_name(f"{path.name}.old"), 1
-    while kept.exists():
-        n += 1
-        kept = path.with_name(f"{path.name}.old-{n}")
     return kept

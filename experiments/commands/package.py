@@ -1,6 +1,5 @@
 """`riderless package`: runs as a data package that a repository takes."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -29,10 +28,11 @@ def package(
     """
     from experiments.campaigns.data_package import PackageTerms, write_data_package
     from experiments.terminal.console import emit_json, print_line, progress_screen
+    from hil.logs.folders import own_name
     from hil.memory import use_memory
 
     use_memory(max_memory)
-    terms = PackageTerms(licence, title or Path(os.path.realpath(source)).name, tuple(author or ()))
+    terms = PackageTerms(licence, title or own_name(source), tuple(author or ()))
     written = write_data_package(
         source, out, terms, force, lambda run: progress_screen.print(f"{run} ...", soft_wrap=True, markup=False)
     )

@@ -1,5 +1,6 @@
 """Names of folders for runs and campaigns: none is ever used twice."""
 
+import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -25,10 +26,15 @@ def folder_stem(name: str) -> str:
 
 
 def first_free(parent: Path, stem: str) -> Path:
-    """First of `numbered` folders that does not exist; not yet made."""
-    return next(folder for folder in numbered(parent, stem) if not folder.exists())
+    """First of the `numbered` names that nothing has yet; not yet made."""
+    return next(place for place in numbered(parent, stem) if not place.exists())
 
 
 def numbered(parent: Path, stem: str) -> Iterator[Path]:
-    """Folders ``stem``, ``stem-2``, ``stem-3``, ... below ``parent``, without an end."""
+    """Names ``stem``, ``stem-2``, ``stem-3``, ... below ``parent``, without an end."""
     return (parent / (stem if n == 1 else f"{stem}-{n}") for n in count(1))
+
+
+def own_name(path: str | Path) -> str:
+    """Name of a file or folder, also where it is called ``.`` or by a link; links in a circle have their own."""
+    return Path(os.path.realpath(path)).name  # Path.resolve fails on a circle

@@ -1,6 +1,5 @@
 """Picture of one recording over time, as `riderless plot` draws it."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from experiments.reports.theory import check_figure_format, save_figure
 from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import states_text, timeline_of
 from experiments.reports.timeline.ridden_path import ridden_path
+from hil.logs.folders import own_name
 from hil.output_file import OutputFile, files_read
 from models.errors import InputError
 
@@ -55,7 +55,7 @@ def plot_recording(
     if len(recordings) != 1:
         raise InputError(f"wanted one recording to plot, found {len(recordings)} in {source}: give one of them")
     (recording,) = recordings
-    path = Path(out) if out is not None else Path(f"{Path(os.path.realpath(recording)).name}.png")
+    path = Path(out) if out is not None else Path(f"{own_name(recording)}.png")
     check_figure_format(path)
     OutputFile(path, "the figure", force, files_read(recording, mapping, bicycle)).require_free()
     result = analyze(recording, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
