@@ -60,7 +60,6 @@ _COLUMNS = {  # what a device carries, by the columns that hold it
     "drive": ("T_meas", "bus_meas"),
     "place": ("y_meas",),
 }
-_BLOCK = 1 << 20  # bytes that a hash takes at a time
 
 
 @dataclass(frozen=True)
@@ -249,10 +248,8 @@ def _has_cr(path: Path) -> bool:
 
 def _file(folder: Path, path: Path, name: str) -> dict[str, Any]:
     """Resource of a file: where it lies, its size and hash."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
+        digest = hashlib.file_digest(file, "sha256")
     return {
         "name": name,
         "path": path.relative_to(folder).as_posix(),
