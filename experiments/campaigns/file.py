@@ -26,12 +26,13 @@ from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
 from models.file_format import load_toml, require_format
-from models.parameters import PARAMETERS, Bicycle
+from models.parameters import PARAMETERS
 from models.plant.environment import Surroundings
 from models.plant.steer_drive import SteerDrive
 from models.text_file import read_text_file, why_unreadable
 
 EMULATED_RIG = "emulated"
+DIGEST_DIGITS = 16  # hexadecimal ones, of what a campaign is made of
 OF_BICYCLE = "the bicycle "  # before its name, among the digests of files
 
 
@@ -248,12 +249,17 @@ def _toml(path: Path) -> dict[str, Any]:
 def _digest(table: Mapping[str, Any]) -> str:
     """Digest what a file says, not how it is laid out: a comment or the format line may change."""
     said = {key: value for key, value in table.items() if key != "format"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    return short_digest(json.dumps(said, sort_keys=True, default=str).encode())
+
+
+def short_digest(data: bytes) -> str:
+    """Digest by which a change is noticed, the beginning of SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:DIGEST_DIGITS]
 
 
 def _digest_of(path: Path) -> str:
     """Digest a file that a campaign names; of a law in Python every letter counts."""
-    return name_law(path).sha256[:16] if path.suffix == LAW_SUFFIX else _digest(_toml(path))
+    return name_law(path).sha256[:DIGEST_DIGITS] if path.suffix == LAW_SUFFIX else _digest(_toml(path))
 
 
 def _bicycle_digests(conditions: Sequence[Condition]) -> dict[str, str]:
@@ -283,7 +289,7 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
             f"the rig '{machine.name}' carries the bicycle {machine.bicycle.name}: leave 'bicycles' out, or leave the "
             f"rig {EMULATED_RIG}"
         )
-    bicycles = (machine.bicycle,) if machine else tuple(map(_bicycle, file.bicycles or ("Benchmark",)))
+    bicycles = (machine.bicycle,) if machine else tuple(map(catalogue.load_bicycle, file.bicycles or ("Benchmark",)))
     gains = STEER_METHODS[machine.drive.kind] if machine and machine.drive else METHODS
     methods = (*gains, *COMPENSATORS)
     controllers = tuple(_controller(c, folder, methods) for c in file.controller)
@@ -304,10 +310,6 @@ def _emulation(file: _File, machine: Rig | None) -> Emulation:
     width = file.belt.width_m if file.belt else machine.place.belt_width if machine and machine.place else None
     drive = SteerDrive(gain=file.emulated.drive_gain, viscous=file.emulated.steer_damping_Nms_rad)
     return Emulation(file.model, Surroundings(belt_width=width), drive)
-
-
-def _bicycle(name: str) -> Bicycle:
-    return catalogue.load_bicycle(name)
 
 
 def _controller(given: _Controller, folder: Path, methods: tuple[str, ...]) -> NamedController:

@@ -1,6 +1,5 @@
 """Campaigns from plan to report: plan, rehearse, run or go on, analyse."""
 
-import hashlib
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +11,7 @@ from typing import Any
 
 from experiments.campaigns import run as runners
 from experiments.campaigns.display import CampaignDisplay
-from experiments.campaigns.file import Campaign, is_campaign, plan_campaign, read_campaign
+from experiments.campaigns.file import Campaign, is_campaign, plan_campaign, read_campaign, short_digest
 from experiments.campaigns.findings import CampaignFindings, finish_campaign
 from experiments.campaigns.folder import (
     FinishedRun,
@@ -163,11 +162,11 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
     digest = {name: str(value) for name, value in settings.items()}
     if rig_file:
-        digest[str(rig_file)] = hashlib.sha256(rig_file.read_bytes()).hexdigest()[:16]
+        digest[str(rig_file)] = short_digest(rig_file.read_bytes())
         conditions = tuple(treadmill_conditions(seed, emulation, machine))
     else:
         text = files("experiments.campaigns").joinpath("starter/usual.toml").read_text(encoding="utf-8")
-        digest["usual.toml"] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        digest["usual.toml"] = short_digest(text.encode())
         conditions = plan_campaign({**tomllib.loads(text), "seed": seed, "model": model}).conditions
     return Campaign(
         name="Emulated treadmill campaign",
