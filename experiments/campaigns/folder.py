@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.campaigns.file import OF_BICYCLE, Campaign
+from experiments.campaigns.protocols.condition import Condition
 from hil.logs.folders import folder_stem, new_folder, numbered
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
@@ -173,7 +174,7 @@ def _as_called(begun: Mapping[str, str], now: Mapping[str, str]) -> dict[str, st
     return known
 
 
-def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
+def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list[Condition]:
     """List the conditions that no run has met with success, in the campaign's order."""
     have = {run.name for run in runs if run.outcome.reason == "success"}
     return [condition for condition in campaign.conditions if condition.name not in have]

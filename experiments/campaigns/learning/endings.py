@@ -48,9 +48,7 @@ def unreachable(goal: Goal, at_last: Array, measurements: Sequence[Measurement])
         As `information_at_last` gives it.
     measurements : sequence of Measurement
     """
-    if not goal.asks:
-        return None
-    if goal.shortfall(at_last) <= 1.0:
+    if not goal.asks or goal.shortfall(at_last) <= 1.0:
         return None
     alike = [str(one) for one in confounded_quantities(goal, at_last, measurements)]
     because = "; ".join(alike) or hidden_words(goal, at_last)

@@ -16,9 +16,9 @@ from models.errors import InputError
 from models.linear.prescribed_steer import COMMAND_UNITS
 
 PLAY_LEAD = 1.5  # s under control before the signal begins to play
+PLAY_TAIL = 2.0  # s after it, in which the answer dies away
 KEY_UNITS = {"torque": "Nm", "rate": "rad_s", "angle": "rad"}  # of each kind of drive's command, as keys end
 _COMMAND_WORDS = {"torque": "torque", "rate": "steer rate", "angle": "steer angle"}
-PLAY_TAIL = 2.0  # s after it, in which the answer dies away
 
 
 class Settings(Common):

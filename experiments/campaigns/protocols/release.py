@@ -29,6 +29,7 @@ from models.parameters import Bicycle
 
 FIRST_RELEASE = 1.5  # s after the hands are off: the controller has settled
 PUSH_DURATION = 0.15  # s, of the push before it goes off
+PUSH_SHARE = 0.05  # of the limits that the push alone may use: the motion has to grow before it meets one
 BELOW_WEAVE_SPEED = (0.2, 0.5)  # m/s below the weave speed, where a cycle grows by less than three times
 _WARNING = {"torque": "its torque will go off", "lane": "it will be left to wander"}
 _CUE = {"torque": "torque off", "lane": "lane held back"}
@@ -36,7 +37,6 @@ _REMEDY = {
     "torque": "shorten free_s, lower {push} or catch, or go nearer to the weave speed",
     "lane": "shorten free_s, lower {push} or bring_back, or take a wider belt",
 }
-PUSH_SHARE = 0.05  # of the limits that the push alone may use: the motion has to grow before it meets one
 
 
 class Settings(Common):
