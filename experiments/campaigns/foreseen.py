@@ -1,20 +1,150 @@
-"""Memory of what a campaign was said to see before its runs: in `campaign.json`, in a sentence, in the report."""
+"""Errors that a campaign would see, foreseen before its runs: in words, in `campaign.json` and back, in the report."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
+from experiments.analysis.foresight.kicked_window import DRY_FRICTION
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from experiments.analysis.verdict.power import noncentrality
 from experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
-from experiments.campaigns.foresight import MORE_KICKS, ForeseenError, Foresight
-from experiments.dynamics import plain_name
+from experiments.dynamics import plain_name, shown_unit, unit_of
 from experiments.reports.page.foreseen_section import ForeseenSection
 from hil.logs.json_values import plain
+from models.parameters import PARAMETERS
+from models.tables import plain_number
 
+MORE_KICKS = 2  # times
 RECORD_KEY = "would_see"
+
+
+@dataclass(frozen=True)
+class ForeseenError:
+    """Error of a machine, and the smallest size of it (SI) that the campaign would see; infinite where it would not.
+
+    Attributes
+    ----------
+    seen : float
+        As the campaign is planned.
+    more_kicks, one_more_speed, known_better : float
+        With `MORE_KICKS` times the kicks, with `Foresight.one_more` beside, and with the first of `hidden_by` known
+        twice as well; nan where there is no such condition or parameter.
+    nominal : float
+        Value without an error, to which a size without a unit or of a parameter is set in proportion.
+    hidden_by : tuple of str
+        Parameters of the bicycle whose deviations hide a smaller one, the one to know better first.
+    """
+
+    name: str
+    nominal: float
+    seen: float
+    more_kicks: float
+    one_more_speed: float
+    known_better: float
+    hidden_by: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        """SI unit; empty for a number without one."""
+        return DRY_FRICTION.unit if self.name == DRY_FRICTION.name else unit_of(self.name)
+
+    @property
+    def shown_in(self) -> str:
+        """Unit in which sizes are shown: percent of the value without an error, milliseconds, or SI."""
+        return self._shown[1]
+
+    def text(self, size: float) -> str:
+        """Write a size [SI] in the unit that it is shown in; "-" for one that is never seen."""
+        if not np.isfinite(size):
+            return "-"
+        scale, unit = self._shown
+        return plain_number((scale / abs(self.nominal or 1.0) if unit == "%" else scale) * size, 2)
+
+    @property
+    def _shown(self) -> tuple[float, str]:
+        return shown_unit("" if self.name in PARAMETERS and self.nominal else self.unit)
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """Errors that a campaign with one bicycle would see, and what would make it see more."""
+
+    bicycle: str
+    conditions: int
+    windows: int
+    errors: tuple[ForeseenError, ...]
+    one_more: str  # condition that would shrink the sizes most; empty where none was found
+    know_first: str  # parameter whose better knowledge would; empty where none hides anything
+
+    @property
+    def larger_for_verdict(self) -> float:
+        """Times by which an error must be larger for the verdict itself, which rejects at `SIGNIFICANCE`."""
+        size, own = (noncentrality(2 * self.conditions, p, FORESEEN_POWER) for p in (FORESEEN_LEVEL, SIGNIFICANCE))
+        return float(np.sqrt(own / size))
+
+    def advice(self) -> str:
+        """Sentence on what would make the campaign see more."""
+        steps = [f"{MORE_KICKS} times the kicks"]
+        steps += [f"one more condition, best {self.one_more}"] if self.one_more else []
+        steps += [f"a better known bicycle, first {self.know_first}"] if self.know_first else []
+        return f"what would make the runs of {self.bicycle} show smaller errors: {'; '.join(steps)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the table; sizes in SI, null where no size is seen."""
+        return {
+            "bicycle": self.bicycle,
+            "conditions": self.conditions,
+            "windows": self.windows,
+            "rejected_in": FORESEEN_POWER,
+            "p_below": FORESEEN_LEVEL,
+            "times_larger_for_the_verdict": self.larger_for_verdict,
+            "one_more_condition": self.one_more,
+            "know_first": self.know_first,
+            "errors": [
+                {
+                    "name": one.name,
+                    "unit": one.unit,
+                    "nominal": one.nominal,
+                    "smallest_seen": one.seen,
+                    "with_twice_the_kicks": one.more_kicks,
+                    "with_one_more_condition": one.one_more_speed,
+                    "hidden_by": list(one.hidden_by),
+                    "with_the_first_known_twice_as_well": one.known_better,
+                }
+                for one in self.errors
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read a table back; a size that no campaign would see is null there."""
+
+        def size(value: float | None) -> float:
+            return float("inf") if value is None else float(value)
+
+        return cls(
+            bicycle=document["bicycle"],
+            conditions=document["conditions"],
+            windows=document["windows"],
+            errors=tuple(
+                ForeseenError(
+                    name=one["name"],
+                    nominal=one["nominal"],
+                    seen=size(one["smallest_seen"]),
+                    more_kicks=size(one["with_twice_the_kicks"]),
+                    one_more_speed=size(one["with_one_more_condition"]),
+                    known_better=size(one["with_the_first_known_twice_as_well"]),
+                    hidden_by=tuple(one["hidden_by"]),
+                )
+                for one in document["errors"]
+            ),
+            one_more=document["one_more_condition"],
+            know_first=document["know_first"],
+        )
 
 
 def foreseen_record(folder: Path, foreseen: Sequence[Foresight]) -> dict[str, Any]:
@@ -27,7 +157,7 @@ def foreseen_record(folder: Path, foreseen: Sequence[Foresight]) -> dict[str, An
 
 def foreseen_sections(folder: Path) -> tuple[ForeseenSection, ...]:
     """Make the sections of the report from a campaign's folder; none where nothing was foreseen."""
-    return tuple(_section(_foresight(one)) for one in foreseen_record(folder, ()).get(RECORD_KEY, ()))
+    return tuple(_section(Foresight.from_json(one)) for one in foreseen_record(folder, ()).get(RECORD_KEY, ()))
 
 
 def foreseen_sentence(foreseen: Foresight) -> str:
@@ -74,31 +204,4 @@ def _section(foreseen: Foresight) -> ForeseenSection:
         rows=tuple(map(tuple, error_rows(foreseen))),
         caption=foresight_caption(foreseen),
         advice=foreseen.advice(),
-    )
-
-
-def _foresight(document: Mapping[str, Any]) -> Foresight:
-    """Read a table back; a size that no campaign would see is null there."""
-
-    def size(value: float | None) -> float:
-        return float("inf") if value is None else float(value)
-
-    return Foresight(
-        bicycle=document["bicycle"],
-        conditions=document["conditions"],
-        windows=document["windows"],
-        errors=tuple(
-            ForeseenError(
-                name=one["name"],
-                nominal=one["nominal"],
-                seen=size(one["smallest_seen"]),
-                more_kicks=size(one["with_twice_the_kicks"]),
-                one_more_speed=size(one["with_one_more_condition"]),
-                known_better=size(one["with_the_first_known_twice_as_well"]),
-                hidden_by=tuple(one["hidden_by"]),
-            )
-            for one in document["errors"]
-        ),
-        one_more=document["one_more_condition"],
-        know_first=document["know_first"],
     )

@@ -6,9 +6,8 @@ that. Repeats give as many windows more.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.foresight.drawn_bicycle import given_by
 from experiments.analysis.foresight.expected_power import (
     DRAW_SEED,
-    FORESEEN_LEVEL,
-    FORESEEN_POWER,
     ExpectedCampaigns,
     hiding_parameters,
     one_deviation,
@@ -27,125 +24,23 @@ from experiments.analysis.foresight.expected_power import (
 from experiments.analysis.foresight.kicked_window import DRY_FRICTION, FORESEEN_ERRORS
 from experiments.analysis.foresight.rehearsed_condition import RehearsedCondition
 from experiments.analysis.foresight.sizes_seen import sizes_seen
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from experiments.analysis.verdict.power import noncentrality
 from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from experiments.campaigns.foreseen import MORE_KICKS, ForeseenError, Foresight
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
 from experiments.campaigns.rehearsal import DryRun, dry_run
-from experiments.dynamics import Theory, shown_unit, unit_of
+from experiments.dynamics import Theory
 from experiments.theory.drawn_machine import draw_machine
 from experiments.theory.theory import theory_for
 from hil.design.methods import GainSchedule, design
 from models.array_types import Array
 from models.errors import InputError
-from models.parameters import PARAMETERS
-from models.tables import plain_number
 
 REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and how long it is
-MORE_KICKS = 2  # times
 KNOWN_BETTER = 0.5  # of a parameter's standard deviation
 SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
 JUST_POSSIBLE = 1.0 - 1e-9  # of the largest size that a machine can have, so that rounding does not go beyond
 LEAST_SPEED_STEP = 0.5  # m/s, between a planned speed and one more
-
-
-@dataclass(frozen=True)
-class ForeseenError:
-    """Error of a machine, and the smallest size of it (SI) that the campaign would see; infinite where it would not.
-
-    Attributes
-    ----------
-    seen : float
-        As the campaign is planned.
-    more_kicks, one_more_speed, known_better : float
-        With `MORE_KICKS` times the kicks, with `Foresight.one_more` beside, and with the first of `hidden_by` known
-        twice as well; nan where there is no such condition or parameter.
-    nominal : float
-        Value without an error, to which a size without a unit or of a parameter is set in proportion.
-    hidden_by : tuple of str
-        Parameters of the bicycle whose deviations hide a smaller one, the one to know better first.
-    """
-
-    name: str
-    nominal: float
-    seen: float
-    more_kicks: float
-    one_more_speed: float
-    known_better: float
-    hidden_by: tuple[str, ...]
-
-    @property
-    def unit(self) -> str:
-        """SI unit; empty for a number without one."""
-        return DRY_FRICTION.unit if self.name == DRY_FRICTION.name else unit_of(self.name)
-
-    @property
-    def shown_in(self) -> str:
-        """Unit in which sizes are shown: percent of the value without an error, milliseconds, or SI."""
-        return self._shown[1]
-
-    def text(self, size: float) -> str:
-        """Write a size [SI] in the unit that it is shown in; "-" for one that is never seen."""
-        if not np.isfinite(size):
-            return "-"
-        scale, unit = self._shown
-        return plain_number((scale / abs(self.nominal or 1.0) if unit == "%" else scale) * size, 2)
-
-    @property
-    def _shown(self) -> tuple[float, str]:
-        return shown_unit("" if self.name in PARAMETERS and self.nominal else self.unit)
-
-
-@dataclass(frozen=True)
-class Foresight:
-    """Errors that a campaign with one bicycle would see, and what would make it see more."""
-
-    bicycle: str
-    conditions: int
-    windows: int
-    errors: tuple[ForeseenError, ...]
-    one_more: str  # condition that would shrink the sizes most; empty where none was found
-    know_first: str  # parameter whose better knowledge would; empty where none hides anything
-
-    @property
-    def larger_for_verdict(self) -> float:
-        """Times by which an error must be larger for the verdict itself, which rejects at `SIGNIFICANCE`."""
-        size, own = (noncentrality(2 * self.conditions, p, FORESEEN_POWER) for p in (FORESEEN_LEVEL, SIGNIFICANCE))
-        return float(np.sqrt(own / size))
-
-    def advice(self) -> str:
-        """Sentence on what would make the campaign see more."""
-        steps = [f"{MORE_KICKS} times the kicks"]
-        steps += [f"one more condition, best {self.one_more}"] if self.one_more else []
-        steps += [f"a better known bicycle, first {self.know_first}"] if self.know_first else []
-        return f"what would make the runs of {self.bicycle} show smaller errors: {'; '.join(steps)}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Document of the table; sizes in SI, null where no size is seen."""
-        return {
-            "bicycle": self.bicycle,
-            "conditions": self.conditions,
-            "windows": self.windows,
-            "rejected_in": FORESEEN_POWER,
-            "p_below": FORESEEN_LEVEL,
-            "times_larger_for_the_verdict": self.larger_for_verdict,
-            "one_more_condition": self.one_more,
-            "know_first": self.know_first,
-            "errors": [
-                {
-                    "name": one.name,
-                    "unit": one.unit,
-                    "nominal": one.nominal,
-                    "smallest_seen": one.seen,
-                    "with_twice_the_kicks": one.more_kicks,
-                    "with_one_more_condition": one.one_more_speed,
-                    "hidden_by": list(one.hidden_by),
-                    "with_the_first_known_twice_as_well": one.known_better,
-                }
-                for one in self.errors
-            ],
-        }
 
 
 def foresee(

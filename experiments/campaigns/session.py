@@ -23,8 +23,8 @@ from experiments.campaigns.folder import (
     run_as_json,
     write_campaign_record,
 )
-from experiments.campaigns.foreseen import foreseen_record, foreseen_sentence
-from experiments.campaigns.foresight import Foresight, foresee
+from experiments.campaigns.foreseen import Foresight, foreseen_record, foreseen_sentence
+from experiments.campaigns.foresight import foresee
 from experiments.campaigns.learning.course import Course
 from experiments.campaigns.learning.document import course_document, course_section
 from experiments.campaigns.learning.runs import Asked, LearningRuns

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
 from experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
-from experiments.campaigns.foreseen import error_rows, foresight_caption, foresight_head
-from experiments.campaigns.foresight import Foresight
+from experiments.campaigns.foreseen import Foresight, error_rows, foresight_caption, foresight_head
 from experiments.campaigns.learning.course import Course
 from experiments.campaigns.learning.document import course_blocks
 from experiments.campaigns.rehearsal import DryRun
