@@ -13,7 +13,7 @@ import numpy as np
 
 from firmware_interface.kernels import njit
 from firmware_interface.node.layouts import PROTOCOL_VERSION
-from hil.logs.export import STATE_PREFIX
+from hil.logs.export import STATE_PREFIX, Told, nobody_told
 from hil.logs.header import RunHeader
 from hil.logs.log import Run, run_or_read
 from hil.logs.provenance import PACKAGE_NAME, provenance
@@ -74,7 +74,7 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
 
 def replay(
     run: Run | str | Path,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: Told = nobody_told,
     on_states: Callable[[np.ndarray, np.ndarray], None] = lambda rows, states: None,
 ) -> Replay:
     """Replay a run as far as its tape reaches.
@@ -127,7 +127,7 @@ def replay(
     return Replay(done, commands, None, "")
 
 
-def with_law_states(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Run:
+def with_law_states(run: Run, on_progress: Told = nobody_told) -> Run:
     """Add to the rows of a run what its controller remembered after each tick, as columns ``law_`` and a state's name.
 
     The log holds no states: they follow from its raw bytes, and are those of the run to the last bit where the replay
@@ -177,12 +177,9 @@ def _has_no_other(dtype: np.dtype) -> bool:
 
 def _as_now(rows: np.ndarray) -> np.ndarray:
     """Rows with all columns of this version, zero in those that they do not have."""
-    if rows.dtype == TICK:
-        return rows
-    wide = np.zeros(len(rows), TICK)
-    for name in rows.dtype.names or ():
-        wide[name] = rows[name]
-    return wide
+    from numpy.lib.recfunctions import require_fields  # most runs have all columns, and do not wait for it
+
+    return rows if rows.dtype == TICK else require_fields(rows, TICK)
 
 
 def _other_version(header: RunHeader) -> str:
