@@ -126,15 +126,11 @@ class SharedRun:
 
         made = self.made
         at = np.arange(max(0 if made < first else first, made - self.ring_rows // 2), made) % self.ring_rows
-        kinds = {
-            name: (np.dtype({"Q": "u8", "q": "i8", "d": "f8", "I": "u4"}[k]), o)
-            for name, (o, k) in self.columns.items()
-        }
         layout_of_row = np.dtype(
             {
-                "names": list(kinds),
-                "formats": [k for k, _ in kinds.values()],
-                "offsets": [o for _, o in kinds.values()],
+                "names": list(self.columns),
+                "formats": [f"<{kind}" for _, kind in self.columns.values()],  # struct and numpy have the same letters
+                "offsets": [offset for offset, _ in self.columns.values()],
                 "itemsize": self.row_bytes,
             }
         )
