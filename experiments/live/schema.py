@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 LIVE_SCHEMA = 1
 ROW_COLUMNS = ("phi", "delta", "phi_dot", "delta_dot", "torque", "v", "y", "psi")  # beside t, state and cause
 LARGEST_MESSAGE = 512  # bytes, from a page
+MOST_WIND, MOST_STRENGTH = 20.0, 3.0  # N; times a usual kick by hand: of an emulated machine
 CONTROL = "!"  # begins a line of the teller that is for the server itself
 
 OptionalNumber = float | None
@@ -86,8 +87,8 @@ class PlayChoices(_Message):
     speed: OptionalNumber = None  # m/s, of the belt now
     speed_min: OptionalNumber = None
     speed_max: OptionalNumber = None
-    wind_max: float = 20.0  # N
-    strength_max: float = 3.0  # times a usual kick by hand
+    wind_max: float = MOST_WIND  # N
+    strength_max: float = MOST_STRENGTH  # times a usual kick by hand
 
 
 class ShownWindow(_Message):
@@ -269,14 +270,14 @@ class PageKick(_Message):
 
     type: Literal["kick"]
     side: Literal["left", "right"]
-    strength: float = Field(default=1.0, ge=0.1, le=3.0)
+    strength: float = Field(default=1.0, ge=0.1, le=MOST_STRENGTH)
 
 
 class PageWind(_Message):
     """Steady force of the wind [N], positive to the right."""
 
     type: Literal["wind"]
-    force: float = Field(ge=-20.0, le=20.0)
+    force: float = Field(ge=-MOST_WIND, le=MOST_WIND)
 
 
 class PageSpeed(_Message):

@@ -1,6 +1,6 @@
 // What the page knows: the last 120 s of rows, the newest digest, events, fits. Parts read it; only link.js writes it.
 
-export const COLUMNS = ["phi", "delta", "phi_dot", "delta_dot", "torque", "v", "y", "psi", "state"];
+const COLUMNS = ["phi", "delta", "phi_dot", "delta_dot", "torque", "v", "y", "psi", "state"];
 const KEPT_S = 125;
 const GAP_S = 0.3;
 const MOST_EVENTS = 200;

@@ -4,7 +4,7 @@ import { send } from "../link.js";
 import { store } from "../store.js";
 import { $, clock, element, number, say } from "../words.js";
 
-export const STALE_S = 0.5;
+const STALE_S = 0.5;
 
 const PRESENCE_MS = 200;
 const SAY_MS = 100; // between two times that a press is said which nobody has confirmed
