@@ -130,11 +130,11 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height))
 
 
-def half_width(spread: SampleStatistics, confidence: float = CONFIDENCE) -> float:
-    """Half the confidence interval of a mean, by Student's t from the scatter; nan for n < 2."""
+def half_width(spread: SampleStatistics) -> float:
+    """Half the 95 % interval of a mean, by Student's t from the scatter; nan for n < 2."""
     if spread.n < 2:
         return float("nan")
-    return float(stdtrit(spread.n - 1, 0.5 + confidence / 2) * spread.sem)
+    return float(stdtrit(spread.n - 1, 0.5 + CONFIDENCE / 2) * spread.sem)
 
 
 def eigenvalue_figure(

@@ -17,6 +17,7 @@ from experiments.analysis.compare import SampleStatistics, Summary, figure7_resi
 from experiments.analysis.next_steps import next_steps
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
+from experiments.frequency.goodness_of_fit import response_document
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
@@ -309,7 +310,7 @@ def _numbers(report: ReportInput, parts: _Parts) -> dict[str, Any]:
         "verdicts": [verdict.as_json() for verdict in report.verdicts],
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
-        "frequency_responses": frequency_section.frequency_numbers(report.frequency),
+        "frequency_responses": [response_document(one) for one in report.frequency],
         **({"course": report.course.numbers} if report.course else {}),
         **({"foreseen": [asdict(one) for one in report.foreseen]} if report.foreseen else {}),
         "figure7": figure7_residuals(report.figure7) if report.figure7 is not None else None,

@@ -10,7 +10,6 @@ from experiments.frequency.goodness_of_fit import (
     ResponseGoodness,
     frequency_verdicts,
     goodness,
-    response_document,
 )
 from experiments.frequency.response import TRUSTED, FrequencyResponse
 from experiments.reports import bode
@@ -60,8 +59,3 @@ def draw_section(found: Sequence[FrequencyResponse], unusable: Sequence[str] = (
     ]
     rows = [(one, judged[id(one)][of]) for one in found for of in LOOP_AND_PLANT]
     return FrequencySection(frequency_verdicts(found), rows, panels, unusable)
-
-
-def frequency_numbers(found: Sequence[FrequencyResponse]) -> list[dict[str, Any]]:
-    """For `report.json` and `--json`."""
-    return [response_document(one) for one in found]
