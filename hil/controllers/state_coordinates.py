@@ -96,8 +96,9 @@ def _outputs(A: Array, C: Array) -> Array:
 def anti_windup_gain(A: Array, C: Array) -> Array:
     """Back-calculation gain L (m,) for x[k+1] = A x + ... + L (allowed - wished): a Kalman gain of the pair (A, C).
 
-    Then A - L C, by which the state moves while the supervisor limits the wish, is stable whatever A is. One N m cut
-    off weighs as much as a state that by itself makes 0.1 N m.
+    Then A - L C, by which the state moves while the supervisor limits the wish, is stable whatever A is, as long as the
+    wish shows what is unstable; where it does not, L is zero. One N m cut off weighs as much as a state that by itself
+    makes 0.1 N m.
     """
     from scipy.linalg import solve_discrete_are  # a run under gains does not wait for it
 
