@@ -66,7 +66,7 @@ def _values(row: "np.void") -> "Table":
         ("force right", f"{row['a_y_meas']:+.2f}", "m/s²", "steer older by", f"{1e3 * row['steer_age']:.2f}", "ms"),
         ("force down", f"{row['a_z_meas']:+.2f}", "m/s²", "silence", f"{1e3 * row['silence']:.0f}", "ms"),
         ("frames", f"{row['frames_ok']}", "good", "broken", f"{bad}", ""),
-        ("drive", _bits(row, "status", "STATUS_") or "off", "", "faults", _bits(row, "faults", "FAULT_") or "none", ""),
+        ("drive", _bits("STATUS_", row["status"]) or "off", "", "faults", _bits("FAULT_", row["faults"]) or "none", ""),
     ]
     if math.isfinite(row["place_age"]) or math.isfinite(row["y_meas"]):
         seen = "never" if math.isnan(row["y_meas"]) else f"{row['y_meas']:+.3f}"
@@ -78,9 +78,8 @@ def _values(row: "np.void") -> "Table":
     return t
 
 
-def _bits(row: "np.void", column: str, prefix: str) -> str:
+def _bits(prefix: str, bits: "np.integer") -> str:
     """Names of the bits that are set."""
-    from firmware_interface import messages
+    from experiments.terminal.obstacles import bit_names
 
-    names = [name for name in vars(messages) if name.startswith(prefix) and int(row[column]) & getattr(messages, name)]
-    return " ".join(name.removeprefix(prefix).lower() for name in names)
+    return " ".join(bit_names(prefix, int(bits)))

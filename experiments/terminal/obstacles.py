@@ -144,10 +144,15 @@ def _other_gains(row: np.void, rig: Rig, schedule: Controller | None) -> Iterato
 
 def fault_names(bits: int) -> list[str]:
     """Names of the faults that a device reports."""
+    return [name.replace("_", " ") for name in bit_names("FAULT_", bits)]
+
+
+def bit_names(prefix: str, bits: int) -> list[str]:
+    """Names of the bits that are set, of those that `firmware_interface.messages` calls by a prefix, as STATUS_."""
     return [
-        name.removeprefix("FAULT_").lower().replace("_", " ")
+        name.removeprefix(prefix).lower()
         for name in vars(messages)
-        if name.startswith("FAULT_") and bits & getattr(messages, name)
+        if name.startswith(prefix) and bits & getattr(messages, name)
     ]
 
 
