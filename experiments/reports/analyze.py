@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -148,12 +149,10 @@ def analyze(
     measured = published.read_published(table) if table else None
     gathered.responses = tell_apart(gathered.responses, gathered.controllers)
     responses = _with_notes(gathered, Path(notes) if notes is not None else None)
-    done = 0
+    done = count(1)
 
     def tell(response: Response) -> None:
-        nonlocal done
-        done += 1
-        on_progress(done, len(responses), response.source)
+        on_progress(next(done), len(responses), response.source)
 
     def tell_window(response: Response, compared: int, windows: int) -> None:
         if windows >= MANY_WINDOWS:
