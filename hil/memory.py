@@ -17,14 +17,12 @@ LIBRARY_MEMORY = 4_000_000_000  # and in a program of somebody else's
 PROGRAM_MEMORY = 200_000_000  # of them, what the program and its libraries take
 LEAST_MEMORY = 300_000_000
 STEP = 1 << 20  # bytes unpacked at a time where nobody knows how many there will be
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_MOST_MEMORY: ContextVar[int] = ContextVar("most_memory", default=LIBRARY_MEMORY)
 
 
 class TooMuchMemory(InputError):
     """Refusal of a file that takes too much memory."""
-
-
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_MOST_MEMORY: ContextVar[int] = ContextVar("most_memory", default=LIBRARY_MEMORY)
 
 
 def parse_memory(text: str) -> int:
@@ -118,7 +116,7 @@ def _data_limit(more: int) -> Iterator[None]:
     try:
         import resource
 
-        status = Path("/proc/self/status").read_text()
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
         held = int(re.search(r"VmData:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     except (ImportError, OSError, TypeError):  # not Linux
