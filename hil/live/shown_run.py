@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from math import inf
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -53,35 +54,45 @@ def shown_run(
     told = {"folder": str(folder), "rate": float(rig["rate"]), "can": feed.can}
     feed.begin({**told, "presence": bool(rig.get("present")), "header": header.to_json()})
     sink = SharedSink(writer, feed)
-    shown_at = disk_at = -inf
-    on_disk: dict[str, int] = {}
+    try:
+        yield sink, _Shower(feed, sink, folder, operator)
+    finally:
+        feed.finish()
+        feed.tell({"over": True, "t_zero": sink.t_zero} if sink.t_zero == sink.t_zero else {"over": True})
 
-    def show(row: np.void) -> None:
-        nonlocal shown_at, disk_at, on_disk
-        now = float(row["t_host"])
-        if now - shown_at < _EVERY and operator.over_since is None:
+
+class _Shower:
+    """Shower of what no row tells, about ten times a second."""
+
+    def __init__(self, feed: LiveFeed, sink: SharedSink, folder: Path, operator: ShownOperator) -> None:
+        self._feed, self._sink, self._folder, self._operator = feed, sink, folder, operator
+        self._shown_at = self._disk_at = -inf
+        self._on_disk: dict[str, int] = {}
+
+    def __call__(self, row: np.void) -> None:
+        now, operator = float(row["t_host"]), self._operator
+        if now - self._shown_at < _EVERY and operator.over_since is None:
             return
-        if now - disk_at >= _DISK_EVERY:
-            disk_at = now
-            with suppress(OSError):
-                size = (folder / RUN_FILE).stat().st_size
-                on_disk = {"recording_bytes": size, "disk_left": shutil.disk_usage(folder).free}
-        shown_at = now
+        self._shown_at = now
+        self._look_at_disk(now)
         digest = {
-            "t_zero": sink.t_zero,
+            "t_zero": self._sink.t_zero,
             "waiting": operator.waiting,
             "interrupted": operator.interrupted,
             "over": operator.over_since is not None,
             "time_left": operator.left,
-            **on_disk,
+            **self._on_disk,
         }
-        feed.tell({name: value for name, value in digest.items() if value == value})  # without what is not a number
+        self._feed.tell({name: one for name, one in digest.items() if one == one})  # without what is not a number
 
-    try:
-        yield sink, show
-    finally:
-        feed.finish()
-        feed.tell({"over": True, "t_zero": sink.t_zero} if sink.t_zero == sink.t_zero else {"over": True})
+    def _look_at_disk(self, now: float) -> None:
+        """Look at log and disk now and then; what was seen last stays where they cannot be seen."""
+        if now - self._disk_at < _DISK_EVERY:
+            return
+        self._disk_at = now
+        with suppress(OSError):
+            size = (self._folder / RUN_FILE).stat().st_size
+            self._on_disk = {"recording_bytes": size, "disk_left": shutil.disk_usage(self._folder).free}
 
 
 def joined_watchers(*watchers: RowShower | None) -> RowShower | None:
