@@ -217,8 +217,18 @@ def rows_told(run: Run, told: Told, most: int = FEW_ROWS) -> Iterator[NDArray]:
         told(done, len(run.ticks))
 
 
-def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[tuple]) -> None:
-    """Write names and rows of a table, no cell of which a spreadsheet takes for a formula."""
-    writer = csv.writer(file)
+def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[Any]], end: str = "\r\n") -> None:
+    """Write names and rows of a table, no cell of which a spreadsheet takes for a formula.
+
+    Parameters
+    ----------
+    file : text file
+    names : iterable of str
+        Of the columns.
+    rows : iterable of iterables
+    end : str
+        Of a line; by default that of the standard of CSV.
+    """
+    writer = csv.writer(file, lineterminator=end)
     writer.writerow(harmless_cell(name) for name in names)
     writer.writerows([harmless_cell(one) if isinstance(one, str) else one for one in row] for row in rows)

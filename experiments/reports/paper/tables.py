@@ -1,11 +1,11 @@
 """Tables of a report for a paper: conditions as LaTeX (booktabs) and as CSV, windows as CSV."""
 
-import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from models.harmless_text import harmless, harmless_cell
+from hil.logs.export import write_csv
+from models.harmless_text import harmless
 
 CONDITION_COLUMNS = (
     *("condition", "windows", "v_m_s", "re_1_s", "re_half_95_1_s", "im_rad_s", "im_half_95_rad_s"),
@@ -133,9 +133,7 @@ def _window(window: Mapping[str, Any]) -> Iterator[Any]:
 
 def _csv(head: Sequence[str], rows: Any) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows([harmless_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    write_csv(out, head, rows, end="\n")
     return out.getvalue()
 
 
