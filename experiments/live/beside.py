@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.live.fits import Fitter, FoundFits
+from experiments.live.fits import Fitter, FoundFits, ToldFits
 from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
 from experiments.live.narrator import Narrator
@@ -72,10 +72,10 @@ class LiveTeller:
         self._folder = Path()
         self._row = self._marker = 0  # rows and markers told so far
         self._campaign = ""
-        self._fits: dict[tuple[str, float], LiveFit] = {}
+        self._fits: list[LiveFit] = []  # of all runs of this process
         self._fitter: Fitter
         self._asked_at = self._next_fits = -np.inf
-        self._told_fits: set[float] = set()
+        self._told_fits = ToldFits()
         self._last: dict[str, Any] = {}
 
     def serve(self, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -114,7 +114,7 @@ class LiveTeller:
             self._shared = SharedRun(found.rows, found.orders)
         except (OSError, ValueError):
             return
-        self._areas, self._number, self._campaign, self._fits = found, 0, "", {}
+        self._areas, self._number, self._campaign, self._fits = found, 0, "", []
         self._server.read_run(found)
 
     def _tell(self, now: float) -> None:
@@ -150,7 +150,7 @@ class LiveTeller:
         self._number, self._row, self._marker, self._last = number, 0, 0, {}
         self._folder = Path(run["folder"])
         self._narrator = Narrator(header, float("nan"))
-        self._told_fits = set()
+        self._told_fits = ToldFits()
         self._next_fits = -np.inf
         self._fitter.forget()  # its times are those of the run before
         try:
@@ -167,7 +167,7 @@ class LiveTeller:
             self._note(str(error))
             return
         self._server.tell(as_text(hello))
-        for fit in self._fits.values():
+        for fit in self._fits:
             self._server.tell(as_text(fit))
         self._campaign = ""
 
@@ -211,7 +211,7 @@ class LiveTeller:
         if text and text != self._campaign:
             self._campaign = text
             told = LiveCampaign.model_validate_json(text)
-            self._server.tell(as_text(with_fits(told, list(self._fits.values()))))
+            self._server.tell(as_text(with_fits(told, self._fits)))
 
     def _look_at_fits(self, now: float, over: bool) -> None:
         """Ask for the fits of the log as far as it is, now and then, and show those that are new."""
@@ -225,13 +225,10 @@ class LiveTeller:
 
     def _show_fits(self, found: FoundFits, over: bool) -> None:
         for fit in found.fits:
-            start, end = round(fit.t_start or 0.0, 1), fit.t_end or 0.0
-            if any(abs(start - known) < 0.5 for known in self._told_fits):
+            settled = over or (fit.t_end or 0.0) <= found.t_end - _SETTLED
+            if not (settled and self._told_fits.is_new(fit)):
                 continue
-            if end > found.t_end - _SETTLED and not over:
-                continue
-            self._told_fits.add(start)
-            self._fits[str(self._folder), start] = fit
+            self._fits.append(fit)
             self._server.tell(as_text(LiveEvent(t=fit.t_start, kind="kick", text="a kick: its motion was fitted")))
             self._server.tell(as_text(fit))
             self._server.tell(as_text(LiveEvent(t=fit.t_end, kind="verdict", text=fit_in_words(fit))))

@@ -22,6 +22,7 @@ from experiments.recordings.runs import run_of
 from firmware_interface.quiet_spawn import QUIET_SPAWN
 from models.errors import InputError
 
+SAME_WINDOW = 0.5  # s between the beginnings of a window in two fits of a recording that grows
 _NICE = 19
 
 
@@ -36,6 +37,21 @@ class FoundFits(NamedTuple):
     fits: list[LiveFit]
     windows: list[ShownWindow]
     t_end: float = 0.0
+
+
+class ToldFits:
+    """Memory of the fits of a recording that pages were told."""
+
+    def __init__(self) -> None:
+        self._begins: list[float] = []  # s, of their windows
+
+    def is_new(self, fit: LiveFit) -> bool:
+        """Tell whether a fit was not told before, and remember it: more rows may move its window a little."""
+        begins = fit.t_start or 0.0
+        if any(abs(begins - told) < SAME_WINDOW for told in self._begins):
+            return False
+        self._begins.append(begins)
+        return True
 
 
 class Fitter:

@@ -14,7 +14,7 @@ import numpy as np
 from experiments.emulation.ground_forces import ground_forces
 from experiments.emulation.plaything import FAULTS, Playmate, PlayTruth
 from experiments.live.emulated import play_choices
-from experiments.live.fits import Fitter
+from experiments.live.fits import Fitter, ToldFits
 from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
 from experiments.live.narrator import Narrator
@@ -223,7 +223,7 @@ class _Ride:
         self._began: float | None = None
         self._stopped = False  # by a page
         self._kicked_at = np.inf  # of the newest kick that has not been fitted
-        self._told: set[int] = set()  # windows, by their beginning in tenths of a second
+        self._told = ToldFits()
 
     def go(self) -> Outcome:
         """Ride until it falls, is stopped, or the ride is long enough."""
@@ -314,10 +314,8 @@ class _Ride:
             return
         shift = self._began - self._session.zero
         for fit in found.fits:
-            key = round(10.0 * (fit.t_start or 0.0))
-            if key in self._told:
+            if not self._told.is_new(fit):
                 continue
-            self._told.add(key)
             times = {"t_start": fit.t_start, "t_end": fit.t_end}
             moved = {name: None if t is None else t + shift for name, t in times.items()}
             self._server.tell(as_text(fit.model_copy(update=moved)))

@@ -9,8 +9,9 @@ import pytest
 from websockets.sync.client import connect
 
 from experiments.live.beside import LiveTeller
-from experiments.live.fits import Fitter
+from experiments.live.fits import Fitter, ToldFits
 from experiments.live.launch import LiveServerProcess
+from experiments.live.schema import LiveFit
 from hil.logs.log import read_run
 from hil.runners.simulated_run import run_lockstep
 from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
@@ -48,6 +49,14 @@ def told():
             finally:
                 over.set()
                 telling.join()
+
+
+def test_a_window_whose_end_more_rows_move_is_told_once():
+    def fit(t):
+        return LiveFit(t_start=t, speed=4.6, mode="weave", re=-1.0, im=4.0, u_re=0.1, u_im=0.1)
+
+    told = ToldFits()
+    assert [told.is_new(fit(t)) for t in (9.94, 9.96, 13.2, 13.6, 9.8)] == [True, False, True, False, False]
 
 
 def test_fits_that_come_late_are_not_shown_as_those_of_the_next_run(runs, monkeypatch):
