@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.datatypes import Comparison, Response
+from experiments.reports.timeline.recorded import envelope
 from models.array_types import Array
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 209.0, 160.0  # of the picture, points
@@ -108,12 +109,6 @@ def round_step(least: float) -> float:
     return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= least * (1.0 - 1e-9)))
 
 
-def envelope(t: Array, y: Array, bins: int = ENVELOPE_BINS) -> tuple[Array, Array, Array]:
-    """Lowest and highest value in each of at most ``bins`` equal runs of samples: (t, low, high)."""
-    edges = np.linspace(0, len(y), min(bins, len(y)) + 1).astype(int)[:-1]
-    return t[edges], np.minimum.reduceat(y, edges), np.maximum.reduceat(y, edges)
-
-
 def envelope_path(across: PictureAxis, up: PictureAxis, t: Array, y: Array) -> str:
     """Draw the envelope of a signal as a closed path.
 
@@ -124,7 +119,7 @@ def envelope_path(across: PictureAxis, up: PictureAxis, t: Array, y: Array) -> s
     t, y : array (n,)
         Times [s] and values.
     """
-    at, low, high = envelope(t, y)
+    at, low, high = envelope(t, y, ENVELOPE_BINS)
     x = across.at(at)
     return svg_path(np.append(x, x[::-1]), np.append(up.at(high), up.at(low)[::-1])) + "Z"
 

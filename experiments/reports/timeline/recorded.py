@@ -87,6 +87,17 @@ def decimated(t: Array, y: Array, columns: int) -> tuple[Array, Array]:
     """
     if len(y) <= 2 * columns:
         return t, y
-    edges = np.linspace(0, len(y), columns + 1).astype(int)[:-1]
-    low, high = np.fmin.reduceat(y, edges), np.fmax.reduceat(y, edges)
-    return np.repeat(t[edges], 2), np.column_stack([low, high]).ravel()
+    at, low, high = envelope(t, y, columns)
+    return np.repeat(at, 2), np.column_stack([low, high]).ravel()
+
+
+def envelope(t: Array, y: Array, bins: int) -> tuple[Array, Array, Array]:
+    """Find the lowest and highest value in each of at most ``bins`` equal runs of samples; nan counts for nothing.
+
+    Returns
+    -------
+    t, low, high : arrays (m,)
+        Time [s] of the first sample of each run, and its values.
+    """
+    edges = np.linspace(0, len(y), min(bins, len(y)) + 1).astype(int)[:-1]
+    return t[edges], np.fmin.reduceat(y, edges), np.fmax.reduceat(y, edges)
