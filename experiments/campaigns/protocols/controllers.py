@@ -44,5 +44,4 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         times = [kick.t for kick in made[0].scenario.kicks]
         scenario = block.scenario(bicycle, [(0.0, v)], times, alike, settings.lean_rate_rad_s)
         blocks.append([replace(c, scenario=scenario) for c in made])
-    order = bench.chance(2**31 - 1).permutation(len(blocks))
-    return [condition for i in order for condition in blocks[i]]
+    return [condition for block in bench.in_random_order(blocks) for condition in block]

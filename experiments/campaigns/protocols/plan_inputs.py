@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from models.plant.plant import Scenario
 
 GENTLE_COMMAND = {"rate": 0.05, "angle": 0.009}  # rad/s, rad: large for gains under which the weave lasts
 GAIN_SPEED_STEP = 0.25  # m/s, from one set of gains to the next
+_ORDER = 2**31 - 1  # number of the chance that the order of the runs is, which no run has
+_Planned = TypeVar("_Planned")
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,10 @@ class PlanInputs:
         """Open a random stream for the run that these numbers tell, whatever the order of the runs."""
         return np.random.default_rng(np.random.SeedSequence((*self.seed, *which)))
 
-    def in_random_order(self, conditions: Sequence[Condition]) -> list[Condition]:
-        """Shuffle the conditions as the seed says: what drifts over a day must not look like speed."""
-        order = self.chance(2**31 - 1).permutation(len(conditions))
-        return [conditions[i] for i in order]
+    def in_random_order(self, planned: Sequence[_Planned]) -> list[_Planned]:
+        """Shuffle conditions, or blocks of them, as the seed says: what drifts over a day must not look like speed."""
+        order = self.chance(_ORDER).permutation(len(planned))
+        return [planned[i] for i in order]
 
     def rig(self, bicycle: Bicycle) -> Rig:
         """Put a bicycle on the machine, or on the emulated rig."""
