@@ -157,10 +157,9 @@ def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]
             condition.schedule,
             condition.scenario,
             condition.duration,
-            condition.label,
-            None,
-            condition.emulation,
-            condition.task,
+            label=condition.label,
+            emulation=condition.emulation,
+            task=condition.task,
             allow_mismatch=True,  # they fit the machine; this rig has our node's delay
         )
         run = read_run(Path(folder) / "rehearsal")

@@ -96,10 +96,10 @@ def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.v
         case.schedule,
         case.scenario,
         case.duration,
-        case.label,
-        partial(watch, case) if watch else None,
-        case.emulation,
-        case.task,
+        label=case.label,
+        watch=partial(watch, case) if watch else None,
+        emulation=case.emulation,
+        task=case.task,
         allow_mismatch=case.allow_mismatch,
     )
 
