@@ -143,10 +143,7 @@ def _numbers(option: str, text: str, least: float, most: float, unit: str) -> li
 
     found = []
     for part in text.split(","):
-        try:
-            found.append(float(part))
-        except ValueError:
-            found.append(float("nan"))
+        found.append(_number(part))
         if not least <= found[-1] <= most:
             raise InputError(f"wanted numbers from {least:g} to {most:g} {unit} with commas, found {option} {text}")
     return found
@@ -161,10 +158,15 @@ def _against(text: str) -> dict[str, float]:
     found = {}
     for part in filter(str.strip, text.split(",")):
         name, _, value = part.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            found[name.strip()] = float("nan")
+        found[name.strip()] = _number(value)
         if not isfinite(found[name.strip()]):
             raise InputError(f"wanted --against as 'steer_damping = 0.3', found '{part.strip()}'")
     return found
+
+
+def _number(text: str) -> float:
+    """Read a number; nan for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
