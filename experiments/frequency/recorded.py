@@ -113,7 +113,7 @@ def sampled_theory(theory: Theory, v: float, dt: float) -> ExcitedLoop:
 
 
 def _end_to_end(y: Array, parts: list[tuple[int, int]]) -> Array:
-    """Parts of a column laid end to end, each less what it was at its beginning."""
+    """Parts of a column laid end to end, each less its mean."""
     return _joined([y[a:b] for a, b in parts])
 
 

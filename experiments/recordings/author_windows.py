@@ -33,7 +33,7 @@ class BesideAuthors:
     source: str
     v_mean: float  # m/s
     by_hand: int
-    found: int  # of them, with a start within SAME_START
+    found: int  # of them, with a start within SAME_WINDOW_START
     extra: int  # automatic windows that nobody cut by hand
     hand: complex  # mean of the authors' eigenvalues, 1/s
     shared: complex  # mean of ours over the windows both have

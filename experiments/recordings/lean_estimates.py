@@ -37,7 +37,7 @@ def _drifting_lean(recorded: Recorded) -> Recorded:
     spans = true_spans(flags)
     name, rate, t = recorded.name("phi"), recorded.name("phi_dot"), response.t
     said = [
-        f"{name}: leaves the integral of {rate} by up to {np.abs(apart[max(a, 0) : b]).max():.2g} rad within "
+        f"{name}: leaves the integral of {rate} by up to {np.abs(apart[a:b]).max():.2g} rad within "
         f"{WITHIN:g} s: its filter follows something else, not free, from {t[a]:.3f} to {t[b - 1]:.3f} s"
         for a, b in spans
     ]
