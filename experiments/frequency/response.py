@@ -16,6 +16,7 @@ from experiments.dynamics import Theory
 from experiments.frequency.spectral_lines import SpectralLines, measure_lines
 from experiments.notebook import value_table
 from experiments.recordings.runs import played_torque
+from experiments.theory.bridged_samples import bridged_samples, mean_hold
 from experiments.theory.excited_loop import ExcitedLoop, excited_loop
 from experiments.theory.run_theory import theory_of
 from hil.logs.header import RunHeader
@@ -165,8 +166,8 @@ def frequency_response(run: Run) -> FrequencyResponse:
             f"the run {run.folder.name} played no torque: a frequency response wants a sweep or a multisine"
         )
     rate, settings = run.header.rig.rate, run.header.excitation
-    r, outputs, v, steer_age = _played_part(run, settings, rate)
-    build = theory_at(run.header, v, steer_age)
+    r, outputs, v, steer_age, held = _played_part(run, settings, rate)
+    build = theory_at(run.header, v, steer_age, held)
     theory = build()
     if not theory.stable:
         raise InputError(
@@ -203,8 +204,8 @@ def add_response(run: Run, found: list[FrequencyResponse], unusable: list[str]) 
         unusable.append(str(error))
 
 
-def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Array, float, float]:
-    """Torque played (n,) and outputs (3, n) on an even grid, mean speed [m/s] and age of the steer angle [s].
+def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Array, float, float, float]:
+    """Torque played (n,) and outputs (3, n) on an even grid, mean speed [m/s], age of the steer angle, mean hold [s].
 
     Whole periods of a torque that repeats itself; of any other all of it, and its answer's end.
     """
@@ -230,7 +231,8 @@ def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Ar
         np.interp(even, t, y[rows[0] :]) for y in (r, *(ticks[column] for column in RESPONSE_CHANNELS.values()))
     )
     v = np.interp(even, t, ticks["v_meas"][rows[0] :])
-    return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"]))
+    held = mean_hold(bridged_samples(ticks, rate), rate)
+    return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"])), held
 
 
 def ratios(found: SpectralLines, of: str) -> tuple[ComplexArray, ComplexArray]:
@@ -268,8 +270,16 @@ def relative_std(coherence: Array, independent: float) -> Array:
     return np.sqrt((1.0 - kept) / (2.0 * independent * kept))
 
 
-def theory_at(header: RunHeader, v: float, steer_age: float = 0.0) -> Callable[..., ExcitedLoop]:
-    """Theory of the loop that the header of a run describes, at speed ``v`` [m/s].
+def theory_at(header: RunHeader, v: float, steer_age: float = 0.0, held: float = 0.0) -> Callable[..., ExcitedLoop]:
+    """Theory of the loop that the header of a run describes.
+
+    Parameters
+    ----------
+    header : RunHeader
+    v : float
+        Speed [m/s].
+    steer_age, held : float
+        As of `experiments.theory.run_theory.loop_theory` [s].
 
     Returns
     -------
@@ -279,7 +289,7 @@ def theory_at(header: RunHeader, v: float, steer_age: float = 0.0) -> Callable[.
     known, schedule = header.rig, header.schedule
 
     def build(real: Variant | None = None, more_delay: float = 0.0) -> ExcitedLoop:
-        return excited_loop(known, schedule, v, steer_age=steer_age, real=real, more_delay=more_delay)
+        return excited_loop(known, schedule, v, steer_age=steer_age, real=real, more_delay=held + more_delay)
 
     return build
 

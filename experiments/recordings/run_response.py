@@ -20,7 +20,6 @@ from experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     RunCourse,
     bridged_remarks,
-    bridged_samples,
     clock_differences,
     clock_remarks,
     first_running,
@@ -38,6 +37,7 @@ from experiments.recordings.states import (
     state_spans,
     telling_rows,
 )
+from experiments.theory.bridged_samples import bridged_samples, mean_hold
 from experiments.theory.run_theory import LEAST_NOISE_ROWS, instrument_noise, theory_alone, theory_with
 from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.guidance.route import Route
@@ -138,7 +138,7 @@ class _Tally:
     ages: list[Array] = field(default_factory=list)
     torques: list[Array] = field(default_factory=list)
     clocks: list[Array] = field(default_factory=list)
-    bridged: Array = field(default_factory=lambda: np.zeros(2))
+    bridged: Array = field(default_factory=lambda: np.zeros(3))
 
     def add(self, ticks: np.ndarray, rig: Rig) -> None:
         """Take usable rows."""
@@ -173,7 +173,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     if first is None:
         require_samples(run, 0)
         raise AssertionError
-    told = [*clock_remarks(np.concatenate(tally.clocks)), *bridged_remarks(tally.bridged), *remarks]
+    told = [*clock_remarks(np.concatenate(tally.clocks)), *bridged_remarks(tally.bridged, header.rig.rate), *remarks]
     if len(told) > REMARKS_KEPT:
         told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
     joined = replace(first, **signals.arrays())
@@ -185,7 +185,13 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
         markers=release_markers(joined.t, joined.free) if let else tuple(markers),
         theory=theory_alone(header)
         if alone
-        else theory_with(header, bicycle, tally.noise, float(np.median(np.concatenate(tally.ages)))),
+        else theory_with(
+            header,
+            bicycle,
+            tally.noise,
+            float(np.median(np.concatenate(tally.ages))),
+            mean_hold(tally.bridged, header.rig.rate),
+        ),
         remarks=tuple(told),
         states=state_spans(np.concatenate(telling)),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from experiments.datatypes import Marker, Response
 from experiments.recordings.checked import Recorded
 from experiments.recordings.states import held_back_rows, released_rows
+from experiments.theory.bridged_samples import BRIDGED_PERIODS, bridged_samples, mean_hold
 from experiments.theory.run_theory import theory_alone, theory_of
 from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.logs.header import RunHeader
@@ -19,7 +20,6 @@ from models.array_types import Array, true_spans
 from models.errors import InputError
 from models.linear.prescribed_steer import COMMAND_UNITS
 
-BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 RUN_GAPS_TOLD = 5  # gaps by name
 SAME_SAMPLE_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
 CLOCK_BLOCK = 1.0  # s, over which the quickest sample tells by how much the two clocks differ
@@ -88,7 +88,7 @@ def recorded_run(run: Run) -> Recorded:
             remarks=(
                 *response.remarks,
                 *clock_remarks(clock_differences(ticks)),
-                *bridged_remarks(bridged_samples(ticks, header.rig.rate)),
+                *bridged_remarks(bridged_samples(ticks, header.rig.rate), header.rig.rate),
             ),
         ),
     )
@@ -239,22 +239,15 @@ def clock_remarks(differences: Array) -> tuple[str, ...]:
     )
 
 
-def bridged_samples(ticks: np.ndarray, rate: float) -> Array:
-    """Samples that are missing or no good in short gaps under control, and all that were due there; of usable rows."""
-    periods = rate * np.diff(ticks["t"])
-    under_control = (ticks["state"][1:] == State.RUNNING) & (periods <= BRIDGED_PERIODS)
-    due = np.maximum(np.rint(periods[under_control]), 1.0)
-    return np.array([np.sum(due - 1.0), np.sum(due)])
-
-
-def bridged_remarks(counts: Array) -> tuple[str, ...]:
-    """Say which share of a run's samples was bridged, from `bridged_samples` of all its rows."""
-    missing, due = counts
+def bridged_remarks(counts: Array, rate: float) -> tuple[str, ...]:
+    """Say which share of a run's samples was bridged, from `bridged_samples` of all its rows at ``rate`` [Hz]."""
+    missing, due, _ = counts
     if missing < LEAST_BRIDGED * max(due, 1.0):
         return ()
     return (
-        f"t: {100.0 * missing / due:.2g} % of the samples under control are missing or no good; gaps are bridged, but "
-        "the controller answered late there, and a true model may be rejected: look for a sensor or line that fails",
+        f"t: {100.0 * missing / due:.2g} % of the samples under control are missing or no good; gaps are bridged, and "
+        f"theory has the torque {1e3 * mean_hold(counts, rate):.2g} ms later for them, the mean of the run: look for a "
+        "sensor or line that fails, for a true model may be rejected where they come unevenly",
     )
 
 

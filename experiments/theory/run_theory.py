@@ -8,6 +8,7 @@ import numpy as np
 from experiments.datatypes import Dynamics
 from experiments.dynamics import SAMPLED_LOOP, Theory
 from experiments.mechanics import Mechanics
+from experiments.theory.bridged_samples import bridged_samples, mean_hold
 from experiments.theory.machine_steps import ROLL_GYRO
 from experiments.theory.theory import open_loop, steer_torque_rates
 from firmware_interface.devices.link import ROLE_PLACE
@@ -48,10 +49,11 @@ def instrument_noise(ticks: np.ndarray) -> Array:
 
 def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
     """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
-    return theory_with(header, bicycle, instrument_noise(ticks), float(np.median(ticks["steer_age"])))
+    held = mean_hold(bridged_samples(ticks, header.rig.rate), header.rig.rate)
+    return theory_with(header, bicycle, instrument_noise(ticks), float(np.median(ticks["steer_age"])), held)
 
 
-def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: float) -> Theory:
+def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: float, held: float = 0.0) -> Theory:
     """Theory of what moves in a run whose instruments are as noisy and as late as given.
 
     Parameters
@@ -62,6 +64,8 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
         As `instrument_noise` gives it.
     steer_age : float
         How much older the steer angle is than the inertial readings [s].
+    held : float
+        As `mean_hold` gives it [s].
     """
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
@@ -69,10 +73,12 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, held back"
-    return replace(loop_theory(rig, schedule, name, noise, steer_age), linear=is_linear(header))
+    return replace(loop_theory(rig, schedule, name, noise, steer_age, held), linear=is_linear(header))
 
 
-def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_age: float = 0.0) -> Theory:
+def loop_theory(
+    rig: Rig, schedule: Controller, name: str, noise: Array, steer_age: float = 0.0, held: float = 0.0
+) -> Theory:
     """Theory of a rig's whole sampled loop under a controller.
 
     Parameters
@@ -85,15 +91,17 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
         Standard deviation of each reading, in the order of `MEASURED_CHANNELS`.
     steer_age : float
         How much older the steer angle is than the inertial readings [s].
+    held : float
+        By which commands are obeyed later on average than the rig says, for samples are missing [s].
     """
     return Theory(
         f"{SAMPLED_LOOP}{name}",
         rig.bicycle,
-        _LoopDynamics(rig, schedule, name, noise, steer_age),
+        _LoopDynamics(rig, schedule, name, noise, steer_age, held),
         how_well_known(rig),
         {"drive_gain": rig.losses.gain} if rig.losses.gain != 1.0 else {},
         losses=rig.losses,
-        known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
+        known_delay=(rig.dt if rig.command_delay is None else rig.command_delay) + held,
     )
 
 
@@ -111,10 +119,11 @@ class _LoopDynamics:
     name: str
     noise: Array
     steer_age: float
+    held: float
 
     def __call__(self, real: Variant, more_delay: float) -> Dynamics:
-        rig, noise, sigma = self.rig, self.noise, fix_deviation(self.rig)
-        loop = SampledLoop.of_rig(rig, self.schedule, steer_age=self.steer_age, real=real, more_delay=more_delay)
+        rig, noise, sigma, late = self.rig, self.noise, fix_deviation(self.rig), self.held + more_delay
+        loop = SampledLoop.of_rig(rig, self.schedule, steer_age=self.steer_age, real=real, more_delay=late)
         return Dynamics(
             name=f"{SAMPLED_LOOP}{self.name}",
             states=loop.states,

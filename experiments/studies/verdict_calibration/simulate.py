@@ -21,6 +21,7 @@ from experiments.theory.drawn_machine import draw_machine
 from experiments.theory.modes import kicked_mode
 from experiments.theory.run_theory import how_well_known, theory_with
 from experiments.theory.theory import open_loop
+from firmware_interface.twins.faults import Fault, FaultKind, Faults
 from hil.design.methods import GainSchedule, design
 from hil.logs.header import new_header
 from hil.logs.log import RunRecorder
@@ -44,6 +45,7 @@ LEAST_WEAVE_DECAY, GREATEST_WEAVE_DECAY = 0.15, 1.8  # 1/s: what a lab can measu
 LEAST_FREQUENCY = 2.2  # rad/s, one cycle between two kicks
 SLOWEST_GROWTH = 0.02  # 1/s of the other modes: a heading that nobody steers, observers' integrators
 DURATION = RELEASE_DELAY + FIRST_KICK + KICKS_PER_RUN * KICK_SPACING  # s
+UNDER_CONTROL = 1.1  # s since power-up, by when it is under control: a sample that is missing before keeps it from that
 
 
 def true_machine(rig: Rig, rng: np.random.Generator) -> Variant:
@@ -77,8 +79,16 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
         kicks = kicks_in_turn(nominal, times, rng, stratum.model, stratum.kick)
         scenario = Scenario(speed=speed, kicks=kicks, release_after=RELEASE_DELAY, seed=int(rng.integers(2**31)))
         label = f"{nominal.name} {schedule.method} {v:g} m/s"
-        found.append(simulated_response(rig, schedule, scenario, emulation, truth, label))
+        faults = missing_samples(stratum.missing, scenario.seed)
+        found.append(simulated_response(rig, schedule, scenario, emulation, truth, label, faults))
     return found
+
+
+def missing_samples(share: float, seed: int) -> Faults:
+    """Faults by which a share of the samples under control never arrives, one by one by chance; often none."""
+    if share == 0.0:
+        return ()
+    return (Fault(FaultKind.DROP, start=UNDER_CONTROL, chance=share, seed=seed),)
 
 
 def suitable_controller(rig: Rig, method: str, rng: np.random.Generator) -> tuple[GainSchedule, list[float]]:
@@ -112,7 +122,13 @@ def chosen_speeds(rig: Rig, schedule: GainSchedule, rng: np.random.Generator) ->
 
 
 def simulated_response(
-    rig: Rig, schedule: GainSchedule, scenario: Scenario, emulation: Emulation, truth: Variant, label: str
+    rig: Rig,
+    schedule: GainSchedule,
+    scenario: Scenario,
+    emulation: Emulation,
+    truth: Variant,
+    label: str,
+    faults: Faults = (),
 ) -> Response:
     """Simulate one run in memory, with the rig's loop and another bicycle as the plant.
 
@@ -126,6 +142,8 @@ def simulated_response(
     truth : Variant
         Bicycle that moves, and how the inertial sensor sits on it.
     label : str
+    faults : Faults
+        Of the node and its line.
     """
     calibration = rig.calibrated()
     told = {"scenario": scenario, "emulation": emulation}  # by which equations the plant moves
@@ -136,6 +154,6 @@ def simulated_response(
     mounting: Any = tuple(map(tuple, Rotation.from_euler("y", truth.imu_pitch).as_matrix().tolist()))  # nose up
     node = replace(node, calibration=replace(node.calibration, mounting=mounting))
     recorder, operator = RunRecorder(header), Operator(DURATION)
-    lockstep.run_in_lockstep(loop, plant, node, operator, Keeper(recorder, plant))
+    lockstep.run_in_lockstep(loop, plant, node, operator, Keeper(recorder, plant), faults=faults)
     outcome = operator.outcome()
     return response_of_run(recorder.run(outcome.reason, outcome.cause))

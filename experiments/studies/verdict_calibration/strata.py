@@ -30,6 +30,7 @@ class Stratum:
     pitched: bool = False  # pitch of the inertial sensor drawn from what a calibration leaves
     losses: DriveLosses = DriveLosses()  # of the drive
     told: bool = True  # the rig says them
+    missing: float = 0.0  # share of the samples that never arrive, one by one by chance
 
 
 PULLED_DRIVES = {
@@ -57,11 +58,12 @@ STRATA = {
             for name, losses in PULLED_DRIVES.items()
             for told in (True, False)
         ),
+        *(Stratum(f"missing {100 * share:g} %", drawn=False, missing=share) for share in (0.02, 0.05)),
     )
 }
 
-HONEST_STRATA = tuple(  # of the study by default: drives and sensors as they should be
-    name for name, stratum in STRATA.items() if not (stratum.losses.told or stratum.pitched)
+HONEST_STRATA = tuple(  # of the study by default: drives, sensors and lines as they should be
+    name for name, stratum in STRATA.items() if not (stratum.losses.told or stratum.pitched or stratum.missing)
 )
 
 
