@@ -32,6 +32,8 @@ from models.plant.drive_losses import DriveLosses
 SPEEDS_KEPT = 64  # speeds
 MOUNTING_STD = {"imu_pitch": float(np.radians(0.3))}  # what the step `mounting` of a calibration leaves
 LEAST_NOISE_ROWS = 100
+LONG_STEP = 1.5  # times the usual one from sample to sample, from which on one is missing between them
+GAPS_COUNTED = 0.2  # of the steps, beyond which hardly four samples in a row are left to tell the noise
 MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
 LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 
@@ -39,12 +41,16 @@ LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 def instrument_noise(ticks: np.ndarray) -> Array:
     """Standard deviations (4,) of white noise in the readings of `MEASURED_CHANNELS`, while RUNNING.
 
-    The steps of an encoder count as noise.
+    The steps of an encoder count as noise; what the motion does over a gap does not.
     """
     running = ticks["state"] == State.RUNNING
     if np.count_nonzero(running) < LEAST_NOISE_ROWS:
         return np.zeros(len(MEASURED_CHANNELS))
-    return np.sqrt([white_noise_variance(ticks[name][running]) for name in MEASURED_CHANNELS])
+    steps = np.diff(ticks["t"][running])
+    gaps = np.flatnonzero(steps > LONG_STEP * np.median(steps)) + 1
+    gaps = gaps if len(gaps) < GAPS_COUNTED * len(steps) else gaps[:0]
+    readings = (np.insert(ticks[name][running], gaps, np.nan) for name in MEASURED_CHANNELS)
+    return np.sqrt([white_noise_variance(y) for y in readings])
 
 
 def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:

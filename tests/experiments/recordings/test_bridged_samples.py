@@ -7,8 +7,10 @@ import pytest
 
 from experiments.recordings import run_response
 from experiments.recordings.run_response import response_of_run
+from experiments.recordings.runs import sampled_rows
 from experiments.studies.verdict_calibration.judge import ask_verdict
 from experiments.studies.verdict_calibration.strata import StudyCampaign
+from experiments.theory.run_theory import instrument_noise
 from hil.logs import log
 from hil.logs.log import read_run
 from tests.tools.long_log import write_long_log
@@ -63,6 +65,19 @@ def test_a_true_bicycle_is_accepted_though_a_twentieth_of_its_samples_is_missing
     """Before: p 8e-4 and 4e-6."""
     campaign = StudyCampaign(94300, 0, bicycle, "missing 5 %", "lean", 1.0, "single_mode")
     assert ask_verdict(campaign).p > 0.05
+
+
+@pytest.mark.parametrize(("spoilt", "of"), [(1, 50), (1, 20), (3, 17)])
+def test_the_motion_over_a_gap_is_no_noise_of_the_instruments(folder, spoilt, of):
+    """Before: the steer's was 1.1 to 3.1 times as large."""
+    run = read_run(folder)
+    alone = instrument_noise(sampled_rows(run.ticks))
+    found = instrument_noise(sampled_rows(failing(run, spoilt, of).ticks))
+    assert found == pytest.approx(alone, rel=0.1)
+
+
+def test_noise_is_told_where_hardly_four_samples_in_a_row_are_left(folder):
+    assert np.all(instrument_noise(sampled_rows(failing(read_run(folder), 1, 4).ticks)) > 0.0)
 
 
 def test_a_long_run_tells_them_once(folder, monkeypatch, tmp_path):
