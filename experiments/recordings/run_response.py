@@ -19,10 +19,11 @@ from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reporte
 from experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     RunCourse,
-    bridged_remarks,
+    arrivals,
     clock_differences,
     clock_remarks,
     first_running,
+    line_remarks,
     recorded_part,
     recorded_run,
     release_markers,
@@ -55,7 +56,7 @@ SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is 
 REMARKS_KEPT = 20  # of a long run
 LANE_COLUMNS = ("psi_est", "y_est")  # absent in older runs, not a number where no place is sensed
 SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "T_played", "v_read")
-_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", *REPORT_COLUMNS, *LANE_COLUMNS, "x_est")
+_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", "seq", "samples_lost", *REPORT_COLUMNS, *LANE_COLUMNS, "x_est")
 
 
 def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Response:
@@ -139,6 +140,7 @@ class _Tally:
     torques: list[Array] = field(default_factory=list)
     clocks: list[Array] = field(default_factory=list)
     bridged: Array = field(default_factory=lambda: np.zeros(3))
+    came: Array = field(default_factory=lambda: np.zeros(4))
 
     def add(self, ticks: np.ndarray, rig: Rig) -> None:
         """Take usable rows."""
@@ -173,7 +175,11 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     if first is None:
         require_samples(run, 0)
         raise AssertionError
-    told = [*clock_remarks(np.concatenate(tally.clocks)), *bridged_remarks(tally.bridged, header.rig.rate), *remarks]
+    told = [
+        *clock_remarks(np.concatenate(tally.clocks)),
+        *line_remarks(tally.came, tally.bridged, header.rig.rate),
+        *remarks,
+    ]
     if len(told) > REMARKS_KEPT:
         told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
     joined = replace(first, **signals.arrays())
@@ -266,6 +272,7 @@ def _even_stretches(
         began = began or first_running(rows)
         fresh = sampled_rows(rows)
         tally.add(fresh, run.header.rig)
+        tally.came += arrivals(rows)
         held = fresh if held is None else sampled_rows(np.concatenate([held, fresh]))
         if len(held) < 2:
             continue

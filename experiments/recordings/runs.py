@@ -27,6 +27,9 @@ FEWEST_BLOCKS = 5
 LEAST_DRIFT = 2e-4  # of the time, by which clocks run apart: two of quartz do by less
 JITTERS = 4.0  # times what the quickest samples scatter by, that clocks must have run apart to be told
 LEAST_BRIDGED = 0.01  # of the samples under control, from where on the loop acts later by enough to matter
+LEAST_TOGETHER = 0.1  # of the samples, that come with another, and of the ticks, without any: a line, no busy computer
+SAMPLE_NUMBERS = 1 << 16  # after which they begin anew
+MOST_AT_ONCE = 100  # samples in one tick; more is a device that restarted
 MOST_POINTS = 100  # of the grid for each sample there is, beyond which the times are wrong
 FEW_POINTS = 20_000
 ANALYSED_COLUMNS = (
@@ -88,7 +91,7 @@ def recorded_run(run: Run) -> Recorded:
             remarks=(
                 *response.remarks,
                 *clock_remarks(clock_differences(ticks)),
-                *bridged_remarks(bridged_samples(ticks, header.rig.rate), header.rig.rate),
+                *line_remarks(arrivals(run.ticks), bridged_samples(ticks, header.rig.rate), header.rig.rate),
             ),
         ),
     )
@@ -236,6 +239,43 @@ def clock_remarks(differences: Array) -> tuple[str, ...]:
     return (
         f"t: the device's clock is {100.0 * abs(drift):.2g} % too {slow} by the host's, so that speed, decay and "
         f"frequency read that much too {high}, and a true model may be rejected: give the device a clock of quartz",
+    )
+
+
+def arrivals(rows: np.ndarray) -> Array:
+    """Count ticks under control, those with a sample, samples, and samples that came with another; (4,), of all rows.
+
+    Counts of several stretches may be added. Rows without these columns tell nothing.
+    """
+    if not {"seq", "samples_lost"} <= set(rows.dtype.names or ()):
+        return np.zeros(4)
+    running = rows["state"] == State.RUNNING
+    numbers, lost = (np.array(rows[name], float) for name in ("seq", "samples_lost"))
+    came = np.mod(np.diff(numbers), SAMPLE_NUMBERS) - np.diff(lost)
+    came = came[running[1:] & running[:-1] & (came >= 0) & (came <= MOST_AT_ONCE)]
+    return np.array([len(came), np.count_nonzero(came), came.sum(), came[came > 1].sum()], float)
+
+
+def line_remarks(came: Array, bridged: Array, rate: float) -> tuple[str, ...]:
+    """Say that samples came in bursts, else which share of them was missing or no good.
+
+    Parameters
+    ----------
+    came : (4,) array
+        As of `arrivals`.
+    bridged : (3,) array
+        As of `bridged_samples`.
+    rate : float
+        Of the loop [Hz].
+    """
+    ticks, with_one, samples, together = came
+    if together <= LEAST_TOGETHER * samples or ticks - with_one <= LEAST_TOGETHER * ticks:
+        return bridged_remarks(bridged, rate)
+    at_once = samples / with_one
+    return (
+        f"t: samples came in bursts, {at_once:.2g} at a time every {1e3 * at_once / rate:.2g} ms, so that the torque "
+        "was late and a true model may be rejected: set the latency timer of the USB adapter to 1 ms "
+        "(docs/latency.md)",
     )
 
 
