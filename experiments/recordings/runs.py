@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.datatypes import Marker, Response
 from experiments.recordings.checked import Recorded
+from experiments.recordings.run_flaws.steer_jumps import AFTER_STEER_JUMP, jump_remarks, steer_jumps
 from experiments.recordings.states import held_back_rows, released_rows
 from experiments.theory.bridged_samples import BRIDGED_PERIODS, bridged_samples, mean_hold
 from experiments.theory.run_theory import theory_alone, theory_of
@@ -148,7 +149,10 @@ def recorded_part(
     running = even("state") == State.RUNNING
     if course.free_from is None and running.any():
         course = replace(course, free_from=float(t[int(np.argmax(running))] + _HELD))
+    jumps = steer_jumps(ticks, header.rig.rate)
     free = running & _free_points(header, ticks, course, t)
+    for at, _ in jumps:
+        free &= (t < at) | (t > at + AFTER_STEER_JUMP)
     played = kicks_by_drive(header, t, course.began)
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
@@ -174,7 +178,7 @@ def recorded_part(
         ),
         bicycle=header.bicycle,
         label=header.label or run.folder.name,
-        remarks=_gap_remarks(t_device, header.rig.rate),
+        remarks=(*_gap_remarks(t_device, header.rig.rate), *jump_remarks(jumps)),
     )
     columns = {"phi_dot": "phi_dot_meas", "v": "v_meas", "phi": "phi_est", "delta": "delta_meas"}
     columns |= {"psi_dot": "psi_dot_meas", "T_delta": "T_cmd", "a_z": "a_z_meas"}
