@@ -15,6 +15,12 @@ LawFileOption = Annotated[
 ]
 
 
+LawFilesOption = Annotated[
+    list[Path] | None,
+    typer.Option("--controller", help="Python file of a law that a run is made with, once for each; no log brings it."),
+]
+
+
 def know_law(path: Path | None) -> None:
     """Let runs that were made with this file find it; raises InputError where it cannot be read."""
     if path is not None:

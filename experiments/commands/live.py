@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._law import LawFilesOption, know_law, require_law_of
 from experiments.commands._preset import Preset
 from experiments.live.access import LOOPBACK, USUAL_PORT
 
@@ -23,6 +24,7 @@ def live(
     trust: Annotated[
         bool, typer.Option("--trust", help="Show a log of others also where physics contradicts a unit or a sign.")
     ] = False,
+    controller: LawFilesOption = None,
     host: Annotated[
         str, typer.Option(help="Address to serve on; any but this computer's own wants the token that is printed.")
     ] = LOOPBACK[0],
@@ -58,6 +60,10 @@ def live(
         raise InputError(
             "no run goes on on this computer: start `riderless run` in another terminal, or name a finished run"
         )
+    for law in controller or ():
+        know_law(law)
+        if run is not None:
+            require_law_of(law, [run])
     player = Player(run, **how) if run is not None else None
     with ExitStack() as stack:
         server = stack.enter_context(LiveServerProcess(host, port))

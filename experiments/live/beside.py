@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from experiments.live.fits import Fitter, FoundFits, ToldFits
-from experiments.live.hello import hello_of
+from experiments.live.hello import hello_of, law_wanted
 from experiments.live.launch import LiveServerProcess
 from experiments.live.narrator import Narrator
 from experiments.live.rows import SharedRun
@@ -167,6 +167,8 @@ class LiveTeller:
             self._note(str(error))
             return
         self._server.tell(as_text(hello))
+        if wanted := law_wanted(header):
+            self._note(wanted)
         for fit in self._fits:
             self._server.tell(as_text(fit))
         self._campaign = ""

@@ -20,6 +20,7 @@ from experiments.live.schema import LiveFit, ShownWindow
 from experiments.recordings.read import is_run, read_recording
 from experiments.recordings.runs import run_of
 from firmware_interface.quiet_spawn import QUIET_SPAWN
+from hil.controllers.law_file import LawFile, know_named, named_laws
 from models.errors import InputError
 
 SAME_WINDOW = 0.5  # s between the beginnings of a window in two fits of a recording that grows
@@ -84,7 +85,7 @@ class Fitter:
     def ask(self, path: Path, **how: Any) -> None:
         """Ask for the fits of a recording, finished or not, as `fits_of` takes it."""
         with self._going_on():
-            self._asked = self._pool.submit(fits_of, path, **how)
+            self._asked = self._pool.submit(_fits_with, named_laws(), path, **how)
 
     def found(self) -> FoundFits | None:
         """Fits that were asked for, once; None as long as they are not there."""
@@ -110,6 +111,12 @@ class Fitter:
             died = isinstance(failure, BrokenProcessPool)
             found = "that their process has died" if died else f"{type(failure).__name__}: {failure}"
             self._say(f"no more fits: wanted those of the log so far, found {found}; riderless analyze fits it later")
+
+
+def _fits_with(laws: tuple[LawFile, ...], path: Path, **how: Any) -> FoundFits:
+    """Fit as `fits_of` does, with the laws that a person named in the process that asks."""
+    know_named(laws)
+    return fits_of(path, **how)
 
 
 def fits_of(path: Path, **how: Any) -> FoundFits:

@@ -15,6 +15,7 @@ from experiments.live.schema import (
 )
 from experiments.theory.modes import kicked_modes
 from experiments.theory.run_theory import theory_with
+from hil.controllers.compiled import CompiledController
 from hil.controllers.controller import Controller, NotLinearError
 from hil.logs.header import RunHeader
 from hil.loop.limits import Limits
@@ -53,6 +54,18 @@ def hello_of(header: RunHeader, **about: Any) -> LiveHello:
         **bicycle_fields(rig.bicycle, None if off else _loop_of(header, rig, schedule)),
         **about,
     )
+
+
+def law_wanted(header: RunHeader) -> str:
+    """Sentence that asks for the file of the law that a run is made with; empty where it is known, or has gains."""
+    schedule = header.schedule
+    if not isinstance(schedule, CompiledController):
+        return ""
+    try:
+        schedule.known_file  # noqa: B018  (asked for what it raises)
+    except InputError as error:
+        return f"no kick is fitted: {error}"
+    return ""
 
 
 def bicycle_fields(bicycle: Bicycle, loop: Dynamics | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import sys
 
 from experiments.live.access import LOOPBACK, USUAL_PORT
 from experiments.live.launch import require_websockets
+from hil.controllers.law_file import named_laws
 
 
 def open_page() -> None:
@@ -28,6 +29,8 @@ def open_page() -> None:
         "--port",
         str(free_port()),
     ]
+    for law in named_laws():  # of the run that begins: its kicks are fitted with it
+        command += ["--controller", law.path]
     subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
 
 

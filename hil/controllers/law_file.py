@@ -7,7 +7,7 @@ runs. A log tells a hash; it finds the law here if the person named that very fi
 import hashlib
 import linecache
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
@@ -52,6 +52,16 @@ def name_law(path: str | Path) -> LawFile:
     found = LawFile(str(path), text, hashlib.sha256(data).hexdigest())
     _named[found.sha256] = found
     return found
+
+
+def named_laws() -> tuple[LawFile, ...]:
+    """Files that a person named in this process."""
+    return tuple(_named.values())
+
+
+def know_named(laws: Iterable[LawFile]) -> None:
+    """Let this process find what a person named in the one that started it."""
+    _named.update((law.sha256, law) for law in laws)
 
 
 def named_law(name: str, sha256: str) -> LawFile:

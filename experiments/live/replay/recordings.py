@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from experiments.datatypes import Response
-from experiments.live.hello import bicycle_fields, hello_of, limit_values
+from experiments.live.hello import bicycle_fields, hello_of, law_wanted, limit_values
 from experiments.live.narrator import Narrator
 from experiments.live.rows import CODES, SHOWN
 from experiments.live.schema import LiveEvent, LiveHello, LiveStatus, ReplayLine
@@ -61,9 +61,11 @@ class OwnRun:
         return hello_of(header, kind="replay", title=title, run=str(self._run.folder), can=can, replay=line)
 
     def events(self) -> list[LiveEvent]:
-        """Markers of the log."""
+        """Markers of the log, and why nothing can be fitted where a law is wanted."""
         told = [self._narrator.marker(marker.t, marker.kind, marker.text) for marker in self._run.markers]
-        return [event for event in told if event is not None]
+        wanted = law_wanted(self._run.header)
+        notes = [LiveEvent(t=None, kind="note", text=wanted)] if wanted else []
+        return notes + [event for event in told if event is not None]
 
     def status(self, row: np.void, **about: Any) -> LiveStatus:
         """Digest of a row, in the supervisor's words; of a stop the log knows who asked for it."""

@@ -1,6 +1,7 @@
 """A law in Python on the command line: flown, replayed with the file that a person names, and references followed."""
 
 import re
+import time
 
 import pytest
 
@@ -64,6 +65,37 @@ def test_plot_and_identify_take_the_file_that_they_ask_for(riderless, tmp_path, 
     code, _, said = riderless("plot", tmp_path / "gains", "-o", tmp_path / "other.png", "--controller", law)
     assert code == 2
     assert "no run was made with a law of a Python file" in said
+
+
+def test_the_page_asks_for_the_law_of_a_run_and_fits_its_kicks_with_it(riderless, tmp_path, nobody_named):
+    from experiments.live.fits import Fitter
+    from experiments.live.replay.recordings import OwnRun
+    from hil.controllers import law_file
+
+    law, out = DOCS / "starter" / "my_law.py", tmp_path / "run"
+    kicked = ("--speed", 5, "--kick", "0.6,4", "--duration", 8)
+    assert riderless("simulate", "Silver", "--controller", law, *kicked, "-o", out)[0] == 0
+
+    def fits():
+        with Fitter(print) as fitter:
+            fitter.ask(out)
+            while (found := fitter.found()) is None:
+                time.sleep(0.1)
+        return found.fits
+
+    law_file._named.clear()
+    assert "name it with --controller FILE.py" in OwnRun(out).events()[0].text
+    assert not fits()
+    law_file.name_law(law)
+    assert not [event for event in OwnRun(out).events() if "--controller" in event.text]
+    assert fits(), "the process that fits knows the file that a person named in this one"
+
+
+def test_live_takes_the_file_of_a_law(riderless, tmp_path):
+    out, law = tmp_path / "gains", DOCS / "starter" / "my_law.py"
+    assert riderless("simulate", "Silver", "--controller", "lqr", *SHORT, "-o", out)[0] == 0
+    code, _, said = riderless("live", out, "--controller", law)
+    assert (code, "no run was made with a law of a Python file" in said) == (2, True)
 
 
 def test_several_runs_fly_it_in_processes_of_their_own(riderless, tmp_path):
