@@ -176,8 +176,11 @@ def main() -> None:
         print(f"riderless: {harmless_sentence(str(error))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+        _end_unheard()
+    except SystemExit as ending:
+        if not isinstance(ending.__context__, BrokenPipeError):  # of which typer makes an exit code of 1
+            raise
+        _end_unheard()
     except MemoryError:
         print("riderless: this computer has no memory left for that: give less data", file=sys.stderr)
         sys.exit(2)
@@ -187,6 +190,12 @@ def main() -> None:
         said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}{remedy}")
         print(f"riderless: {said}", file=sys.stderr)
         sys.exit(2)
+
+
+def _end_unheard() -> None:
+    """End without a word and without a fault: who read the output has had enough."""
+    sys.stderr.close()
+    sys.exit(0)
 
 
 @contextmanager

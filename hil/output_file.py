@@ -3,7 +3,7 @@
 An output never takes the place of an input of the same command or of a log (MCAP), by whatever name they are reached.
 It takes the place of another file only where that was asked for (``force``); an empty file counts as none. The new file
 is made beside the old one and takes its place in one step, so that a full disk or Ctrl-C leaves the old one as it was.
-What is no file, such as /dev/null or a pipe, is written to.
+What is no file, such as /dev/null or a pipe, is written to; - is the standard output.
 """
 
 import errno
@@ -23,6 +23,7 @@ from models.text_file import read_text_file
 LOG_MAGIC = b"\x89MCAP0\r\n"  # with which every log begins
 LOG_SUFFIX = ".mcap"
 OPEN_OUTPUTS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # redirected, they are files half written
+DASH = "-"  # what the standard output is called where a file is wanted, as everywhere on a command line
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)  # of the system: the disk is full, or one's share of it
 _NAMED_FILE = re.compile(r"""=\s*["']([^"'\n]+\.toml)["']""")
 
@@ -49,8 +50,9 @@ class OutputFile:
 
     @property
     def is_stream(self) -> bool:
-        """Is it a pipe, a device or an open output (/dev/stdout)? Such are written to, and nothing lies beside them."""
-        return str(self.path).startswith(OPEN_OUTPUTS) or (os.path.exists(self.path) and not os.path.isfile(self.path))
+        """Is it a pipe, a device or an open output (/dev/stdout, or -)? Nothing lies beside such."""
+        name = str(self.path)
+        return name.startswith(OPEN_OUTPUTS) or name == DASH or (os.path.exists(name) and not os.path.isfile(name))
 
     def require_free(self) -> None:
         """Refuse a place that is taken or takes nothing, before the work that the file is about.
@@ -113,6 +115,8 @@ class OutputFile:
 
     def _target(self) -> Path:
         """File itself, where the path is a link; a pipe has no other name."""
+        if str(self.path) == DASH:
+            return Path(OPEN_OUTPUTS[0])
         return self.path if self.is_stream else Path(os.path.realpath(self.path))
 
     def _require_replaceable(self, target: Path) -> None:

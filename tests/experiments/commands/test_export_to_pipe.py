@@ -53,6 +53,24 @@ def test_a_reader_that_has_had_enough_ends_it_without_a_word(beside):
     assert "Error" not in err
 
 
+def test_a_dash_is_the_standard_output(beside):
+    folder, table = beside
+    assert shell(folder, "riderless export run -o - | cat")[0] == table
+    assert {path.name for path in folder.iterdir()} == {"run"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "mat", "mcap"])
+def test_a_reader_that_leaves_is_no_fault_of_the_export(beside, kind):
+    folder, _ = beside
+    export = [sys.executable, "-m", "experiments.cli", "export", "run", "--to", kind, "-o", "/dev/stdout"]
+    with subprocess.Popen(export, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as exporting:
+        exporting.stdout.close()
+        said = exporting.stderr.read()
+        code = exporting.wait(120.0)
+    assert code == 0
+    assert "Error" not in said
+
+
 def test_a_named_pipe_gets_the_table_and_no_file_lies_beside_it(beside, riderless, monkeypatch):  # noqa: F811
     folder, table = beside
     monkeypatch.chdir(folder)
