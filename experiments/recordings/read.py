@@ -18,6 +18,8 @@ from models.file_format import describe_kind, load_toml
 from models.parameters import Bicycle
 from models.text_file import read_text_file
 
+_FOLDERS_NAMED = 3  # of those that are left out
+
 
 def read_recording(
     path: str | Path,
@@ -109,13 +111,30 @@ def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:
         inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
         inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
         if not inside:
-            deeper = min(path.glob(f"*/*/{RUN_FILE}"), default=None)
-            instead = f"a folder of runs, as {deeper.parent.parent}" if deeper else "a run folder or a file"
+            deeper = _folders_of_runs(path)
+            instead = f"a folder of runs, as {deeper[0]}" if deeper else "a run folder or a file"
             raise InputError(
                 f"no run and no recording ({', '.join(RECORDING_SUFFIXES)}) lies in {path}: give {instead}"
             )
         found += inside
     return found
+
+
+def with_left_out(responses: Sequence[Response], folder: Path) -> list[Response]:
+    """Add to the first of a folder's responses which folders of runs beside it were not looked into, as a remark."""
+    found = list(responses)
+    if found and folder.is_dir() and (left := _folders_of_runs(folder)):
+        runs = sum(len(list(one.glob(f"*/{RUN_FILE}"))) for one in left)
+        named = ", ".join(map(str, left[:_FOLDERS_NAMED])) + (" ..." if len(left) > _FOLDERS_NAMED else "")
+        said = f"runs a folder deeper in {folder} are left out, {runs} in all: to analyse them, give {named}"
+        found[0] = replace(found[0], remarks=(said, *found[0].remarks))
+    return found
+
+
+def _folders_of_runs(folder: Path) -> list[Path]:
+    """Folders in a folder that hold runs and are none, such as campaigns."""
+    holders = {path.parent.parent for path in folder.glob(f"*/*/{RUN_FILE}")}
+    return sorted(path for path in holders if not (path / RUN_FILE).exists())
 
 
 def _recorded(path: Path) -> bool:

@@ -17,7 +17,14 @@ from experiments.frequency.recorded import add_recorded
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings import author_windows, published
 from experiments.recordings.inspection import inspect_in_memory
-from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording, refuse_unused
+from experiments.recordings.read import (
+    find_recordings,
+    is_run,
+    read_named_run,
+    read_recording,
+    refuse_unused,
+    with_left_out,
+)
 from experiments.recordings.run_response import response_of_run
 from experiments.reports.result import AnalysisResult
 from hil.logs.log import RUN_FILE, Run
@@ -195,7 +202,8 @@ def _read(
     trust: bool,
     told: Progress,
 ) -> None:
-    """Read the recordings at a path."""
+    """Read the recordings at a path; the first of a folder says what was left out there."""
+    first = len(gathered.responses)
     for path in find_recordings([source]):
         gathered.require_new(path)
         if published.is_table(path):
@@ -205,6 +213,7 @@ def _read(
         else:
             gathered.add_recorded(read_recording(path, mapping, preset, bicycle, trust), path)
             gathered.foreign += 1
+    gathered.responses[first:] = with_left_out(gathered.responses[first:], source)
 
 
 def _refuse_idle(gathered: _Gathered, notes: object, window: object, estimator: object) -> None:

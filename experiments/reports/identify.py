@@ -12,7 +12,7 @@ from experiments.analysis.output_error import Segment
 from experiments.analysis.windows.find import find_windows
 from experiments.datatypes import Response
 from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
-from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused
+from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused, with_left_out
 from experiments.recordings.run_response import response_of_run
 from experiments.reports.analysis_text import remark_blocks, remarks_json
 from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
@@ -208,7 +208,8 @@ def _responses(
             responses.append(response_of_run(source))
         else:
             found = find_recordings([Path(source)])
-            responses += [read_recording(path, mapping, "", bicycle, trust) for path in found]
+            read = [read_recording(path, mapping, "", bicycle, trust) for path in found]
+            responses += with_left_out(read, Path(source))
             foreign += sum(not is_run(path) for path in found)
     refuse_unused(foreign, mapping=mapping, bicycle=bicycle)
     return responses

@@ -212,3 +212,14 @@ def test_remarks_are_those_of_the_recordings(folder):
     found = analyze([response])
     assert found.remarks == [(response.source, "the clock stood still")]
     assert found.as_json()["remarks"] == [{"source": response.source, "remark": "the clock stood still"}]
+
+
+def test_runs_that_lie_deeper_than_others_are_not_left_out_without_a_word(folder, result, tmp_path):
+    campaign = tmp_path / "campaign-seed1"
+    for place in (tmp_path / "kicked", campaign / "first", campaign / "second"):
+        copytree(folder, place)
+    found = analyze(tmp_path)
+    ((source, said),) = set(found.remarks) - set(result.remarks)
+    assert (source, len(found.responses)) == ("kicked", 1)
+    assert said == f"runs a folder deeper in {tmp_path} are left out, 2 in all: to analyse them, give {campaign}"
+    assert not any("left out" in text for _, text in analyze([tmp_path / "kicked"]).remarks)
