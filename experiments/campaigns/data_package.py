@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments.campaigns.folder import CAMPAIGN_FILE
 from experiments.recordings.read import find_recordings
-from experiments.reports.files import make_folder
+from experiments.reports.files import make_folder, whole_or_gone
 from experiments.reports.paper.tables import (
     CONDITION_COLUMNS,
     WINDOW_COLUMNS,
@@ -118,32 +118,35 @@ def write_data_package(
     if not runs:
         raise InputError(f"wanted a campaign or a folder of runs, found no run in {source}: name another folder")
     place = OutputFile(folder / PACKAGE_FILE, "the data package", force)
-    make_folder(folder)
-    place.require_free()
-    resources: list[dict[str, Any]] = []
-    machines: list[dict[str, Any]] = []
-    for name, path in zip(_names(runs), runs, strict=True):
-        tell(name)
-        run = read_run(path, stored=True)
-        resources += _run_resources(run, name, folder, force)
-        machines.append(_machine(run, name))
-    resources += _report_resources(source, folder, force)
-    title, where = LICENCES[terms.licence]
-    document = {
-        "profile": "data-package",
-        "name": _slug(terms.title) or "runs",
-        "title": terms.title,
-        "description": _ABOUT,
-        "created": max((machine["begun"] for machine in machines), default=""),
-        "licenses": [{"name": terms.licence, "title": title, "path": where}],
-        "contributors": [_contributor(author) for author in terms.authors],
-        "keywords": ["bicycle dynamics", "eigenvalues", "steer torque"],
-        "sources": [{"title": "riderless"}],
-        "runs": machines,
-        "resources": resources,
-    }
-    place.write(json.dumps({key: value for key, value in document.items() if value not in ("", [])}, indent=1) + "\n")
-    return [folder / resource["path"] for resource in resources] + [place.path]
+    with whole_or_gone(folder):
+        make_folder(folder)
+        place.require_free()
+        resources: list[dict[str, Any]] = []
+        machines: list[dict[str, Any]] = []
+        for name, path in zip(_names(runs), runs, strict=True):
+            tell(name)
+            run = read_run(path, stored=True)
+            resources += _run_resources(run, name, folder, force)
+            machines.append(_machine(run, name))
+        resources += _report_resources(source, folder, force)
+        title, where = LICENCES[terms.licence]
+        document = {
+            "profile": "data-package",
+            "name": _slug(terms.title) or "runs",
+            "title": terms.title,
+            "description": _ABOUT,
+            "created": max((machine["begun"] for machine in machines), default=""),
+            "licenses": [{"name": terms.licence, "title": title, "path": where}],
+            "contributors": [_contributor(author) for author in terms.authors],
+            "keywords": ["bicycle dynamics", "eigenvalues", "steer torque"],
+            "sources": [{"title": "riderless"}],
+            "runs": machines,
+            "resources": resources,
+        }
+        place.write(
+            json.dumps({key: value for key, value in document.items() if value not in ("", [])}, indent=1) + "\n"
+        )
+        return [folder / resource["path"] for resource in resources] + [place.path]
 
 
 def _names(runs: Sequence[Path]) -> list[str]:

@@ -5,9 +5,11 @@ The examples are those of the docs; `starter/` holds links to them, so that they
 
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
+from experiments.reports.files import whole_or_gone
 from models import catalogue
 from models.errors import InputError
 from models.text_file import read_text_file
@@ -105,13 +107,16 @@ def write_starter(folder: Path, bike: str = "Benchmark") -> list[Path]:
     there = [path.name for path in wanted if path.exists() or path.is_symlink()]
     if there:
         raise InputError(f"{folder} holds {', '.join(there)} already, and nothing is overwritten: name another folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in wanted.items():
-            with path.open("x", encoding="utf-8") as file:
-                file.write(text)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written ({error.strerror}): name another folder") from None
+    with whole_or_gone(folder), ExitStack() as undone:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path, text in wanted.items():
+                with path.open("x", encoding="utf-8") as file:
+                    undone.callback(path.unlink)
+                    file.write(text)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written ({error.strerror}): name another folder") from None
+        undone.pop_all()
     return list(wanted)
 
 

@@ -1,7 +1,9 @@
 """Figures of a report as files, SVG and PDF, at the width of a journal's column."""
 
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +37,21 @@ def make_folder(folder: Path) -> None:
         raise InputError(
             f"wanted a folder for the report, {folder} cannot be one ({error.strerror}): name another"
         ) from None
+
+
+@contextmanager
+def whole_or_gone(folder: Path) -> Iterator[None]:
+    """Take away a folder that was not there before, if what makes and fills it inside the block fails."""
+    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        yield
+    except BaseException:  # Ctrl-C, too, leaves nothing half made
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        for parent in new[1:]:
+            with suppress(OSError):  # somebody else has put something there
+                parent.rmdir()
+        raise
 
 
 def require_report_place(folder: Path, force: bool = False) -> None:

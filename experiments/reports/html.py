@@ -89,13 +89,14 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
     parts = _parts_of(report)
     numbers = _numbers_text(report, parts)
     page = _environment().get_template("report.html").render(**_page_fields(report, parts, numbers))
-    files.make_folder(folder)
     path = folder / files.REPORT_PAGE
-    OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
-    OutputFile(path, "the report", force=True).write(page)
     course = report.course.files if report.course else {}
     figures = {**panel_files(parts.panels), **parts.frequency.files, **course}
-    files.save_figures(folder / files.REPORT_FIGURES, figures, _about(report, parts))
+    with files.whole_or_gone(folder):
+        files.make_folder(folder)
+        OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
+        OutputFile(path, "the report", force=True).write(page)
+        files.save_figures(folder / files.REPORT_FIGURES, figures, _about(report, parts))
     return path
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.reports.files import make_folder
+from experiments.reports.files import make_folder, whole_or_gone
 from experiments.reports.paper.citations import cited_sources, read_numbers
 from experiments.reports.paper.figures import WIDTHS, eigenvalue_pdf
 from experiments.reports.paper.tables import (
@@ -27,11 +27,12 @@ def write_paper(report: Path, folder: Path, force: bool = False) -> list[Path]:
         There is no report, it has no condition, or a file is there already.
     """
     files = [(OutputFile(folder / name, "a file for a paper", force), content) for name, content in _contents(report)]
-    make_folder(folder)
-    for file, _ in files:
-        file.require_free()
-    for file, content in files:
-        file.write(content)
+    with whole_or_gone(folder):
+        make_folder(folder)
+        for file, _ in files:
+            file.require_free()
+        for file, content in files:
+            file.write(content)
     return [file.path for file, _ in files]
 
 
