@@ -60,7 +60,9 @@ def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, .
     try:
         lines = read_text_file(path).splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"wanted a file of windows in UTF-8, found {path}: {error}; save it as UTF-8") from None
+        raise InputError(
+            f"wanted a file of windows in UTF-8, found {path}: {why_unreadable(error)}; save it as UTF-8"
+        ) from None
     except OSError as error:
         raise InputError(
             f"wanted a readable file of windows, found {path}: {why_unreadable(error)}; check the path"

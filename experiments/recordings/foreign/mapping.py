@@ -106,7 +106,7 @@ def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
             return mapping_of(load_toml(shipped.read_text(encoding="utf-8")), str(path), Path())
         text = read_text_file(path)
     except UnicodeDecodeError as error:
-        raise InputError(f"wanted a mapping file in UTF-8, found {path}: {error}; save it as UTF-8") from None
+        raise InputError(f"wanted a mapping file, found {path}: {why_unreadable(error)}; save it as UTF-8") from None
     except OSError as error:
         raise InputError(
             f"wanted a mapping file (TOML), found {path}: {why_unreadable(error)}; check the path"

@@ -62,7 +62,17 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "simulate Silver --reference FILE -o made",
     "turns FILE",
 )
-UNREADABLE = ("nowhere.toml", "nowhere.py", "nowhere.csv", "folder.toml", "folder.csv", "folder.py", "loop.toml")
+UMLAUTS = ("umlaut.toml", "umlaut.csv", "umlaut.py")  # saved as another program does, not in UTF-8
+UNREADABLE = (
+    "nowhere.toml",
+    "nowhere.py",
+    "nowhere.csv",
+    "folder.toml",
+    "folder.csv",
+    "folder.py",
+    "loop.toml",
+    *UMLAUTS,
+)
 READ_NO_FILE = {"bikes", "ports", "warmup"}
 
 
@@ -71,6 +81,8 @@ def here(tmp_path, monkeypatch):
     """A folder with names behind which there is nothing that can be read."""
     for name in ("folder.toml", "folder.csv", "folder.py"):
         (tmp_path / name).mkdir()
+    for name in UMLAUTS:
+        (tmp_path / name).write_bytes("t = 'für'\n".encode("latin-1"))
     (tmp_path / "loop.toml").symlink_to("loop.toml")
     (tmp_path / "log.csv").write_text("t,phi_dot\n0,0\n0.01,0\n")
     shutil.copy(DOCS / "rigs/node.toml", tmp_path / "rig.toml")
@@ -84,6 +96,7 @@ def test_told_in_plain_words(riderless, run_folder, here, command, file):  # noq
     words = shlex.split(command.replace("FILE", file).replace("RUN", str(run_folder)))
     code, out, err = riderless(*words)
     assert "[Errno" not in out + err
+    assert "codec" not in out + err
     assert "Traceback" not in err
     assert code == 2, out + err
 

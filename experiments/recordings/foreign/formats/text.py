@@ -152,7 +152,7 @@ def _stream(path: Path, first: int) -> Iterator[str]:
                 number += 1
     except UnicodeDecodeError as error:
         raise InputError(
-            f"wanted a readable CSV file, found {path}: {error}; save it as UTF-8, and check the path"
+            f"wanted a readable CSV file, found {path}: {why_unreadable(error)}; save it as UTF-8, and check the path"
         ) from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
