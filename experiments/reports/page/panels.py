@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,14 +37,15 @@ def bicycle_panels(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -
         own = [w for w in windows if bicycle_for(w.response).name == name]
         published = figure7 if name == "Silver" else None
         speeds = _speeds(own, published)
-        series = _series(own, speeds)
+        groups = _predicted(own, speeds)
+        series = _series(groups, speeds)
         others = _open_loop_curves(bicycle, speeds, series)
         panel: dict[str, Any] = {
             "bicycle": name,
             "eigenvalues": eigenvalues.eigenvalue_figure(series, others, published),
             "residuals": eigenvalues.residual_figure(series) if own else None,
             "plane": complex_plane.plane_figure(series) if own else None,
-            "shares": _shares(own),
+            "shares": _shares(groups),
             "origin": origin_text(own),
             "figure7": figure7_residuals(published) if published is not None else None,
             "curves": [*(one.curve for one in series if one.curve is not None), *others],
@@ -82,26 +83,44 @@ def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Ser
     return curves
 
 
-def _series(windows: Sequence[NumberedWindow], speeds: np.ndarray) -> list[Series]:
+class _Predicted(NamedTuple):
+    """Windows whose motion one curve of theory predicts."""
+
+    name: str  # of the theory, with its controller where several share it
+    theory: Theory
+    curve: Curve
+    comparisons: list[Comparison]
+
+
+def _predicted(windows: Sequence[NumberedWindow], speeds: np.ndarray) -> list[_Predicted]:
     """Group the windows by what theory says moves in them, and by the curve that predicts them."""
-    groups: list[tuple[Theory, Curve, list[Comparison]]] = []
+    groups: list[_Predicted] = []
     for w in windows:
         theory, one = theory_for(w.response), w.comparison
-        own = (kept for same, curve, kept in groups if same.name == theory.name and _lies_on(curve, one))
-        comparisons = next(own, None)
-        if comparisons is None:
-            comparisons = []
+        own = (group for group in groups if group.name == theory.name and _lies_on(group.curve, one))
+        group = next(own, None)
+        if group is None:
             curve = Curve(theory.name, speeds, kicked_modes(theory.dynamics(), speeds))
-            groups.append((theory, curve, comparisons))
-        comparisons.append(one)
-    groups.sort(key=lambda group: (group[0].name != "open loop", group[0].name))
-    names = [theory.name for theory, _, _ in groups]
+            group = _Predicted(theory.name, theory, curve, [])
+            groups.append(group)
+        group.comparisons.append(one)
+    groups.sort(key=lambda group: (group.name != "open loop", group.name))
+    names = [group.name for group in groups]
+    return [
+        group._replace(name=f"{group.name}: {_controller(group.comparisons[0])}")
+        if names.count(group.name) > 1
+        else group
+        for group in groups
+    ]
+
+
+def _series(groups: Sequence[_Predicted], speeds: np.ndarray) -> list[Series]:
+    """Curves with their bands and windows, as the figures draw them."""
     series = []
-    for theory, curve, comparisons in groups:
-        name = theory.name.removeprefix(SAMPLED_LOOP)  # that of every controller
-        if names.count(theory.name) > 1:
-            name = f"{name}: {_controller(comparisons[0])}"
-        series.append(Series(name, comparisons, replace(curve, label=name), _bands(theory, speeds)))
+    for group in groups:
+        name = group.name.removeprefix(SAMPLED_LOOP)  # that of every controller
+        curve = replace(group.curve, label=name)
+        series.append(Series(name, group.comparisons, curve, _bands(group.theory, speeds)))
     return series
 
 
@@ -133,16 +152,15 @@ def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
     return Bands(np.array([one.v for one in found]), np.array([one.mode for one in found]), std)
 
 
-def _shares(windows: Sequence[NumberedWindow]) -> dict[str, Any] | None:
-    """Contributions to the band of the first theory with one, at the middle of the measured speeds."""
-    for w in windows:
-        theory = theory_for(w.response)
-        if theory.uncertain:
-            v = float(np.median([one.comparison.window.v_mean for one in windows]))
-            found = eigenvalue_band(theory, v)
-            shares = found.contributions[:SHARES_SHOWN]
-            return {"theory": theory.name, "band": found, "shares": shares, "unit": value_unit}
-    return None
+def _shares(groups: Sequence[_Predicted]) -> list[dict[str, Any]]:
+    """Contributions to the band of each theory that has one, at the middle of the speeds measured under it."""
+    found = []
+    for group in groups:
+        if group.theory.uncertain:
+            band = eigenvalue_band(group.theory, float(np.median([one.window.v_mean for one in group.comparisons])))
+            shares = band.contributions[:SHARES_SHOWN]
+            found.append({"theory": group.name, "band": band, "shares": shares, "unit": value_unit})
+    return found
 
 
 def panel_files(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from experiments.analysis.compare import compare
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.reports.html import ReportInput, write_report
+from experiments.theory.theory import lean_feedback, open_loop
 from models import catalogue
 from tests.experiments.reports.test_html import _no_files  # noqa: F401
 from tests.experiments.simulated import recording
@@ -36,3 +37,17 @@ def test_a_band_stands_among_the_figures_of_its_bicycle(tmp_path):
     bands = [match.start() for match in re.finditer("What makes the band, ", html)]
     assert len(bands) == 2
     assert first < bands[0] < second < bands[1]
+
+
+def test_each_theory_has_its_band_at_its_own_speed(tmp_path):
+    """Of a bicycle left alone and steered into the lean the first had a table, at the middle of all speeds."""
+    bicycle = catalogue.load_bicycle("Balanceassistv1")
+    cut = [
+        recording(np.full(500, v), bicycle="Balanceassistv1", source=theory.name, theory=theory)
+        for v, theory in ((5.0, open_loop(bicycle)), (6.0, lean_feedback(bicycle, 2.0, 7.0)))
+    ]
+    made = [c for r, w in cut for c in compare(r, [w], [fit_window(r, w)])]
+    html = write_report(tmp_path, ReportInput("two", [r for r, _ in cut], made)).read_text(encoding="utf-8")
+    told = re.findall(r'<p class="quiet">([^<]*?) at ([\d.]+) m/s: predicted', html)
+    assert [v for _, v in told] == ["5.00", "6.00"]
+    assert len({name for name, _ in told}) == 2
