@@ -11,10 +11,15 @@ from models.errors import InputError
 
 VERSIONS = {
     "gain schedule": 1,
+    "lane schedule": 1,
     "steer schedule": 1,
+    "steer lane schedule": 1,
+    "state space": 1,
+    "steer state space": 1,
     "rig": 1,
     "campaign": 1,
     "mapping": 1,
+    "path": 1,
 }  # that this riderless writes
 _MARKS = {  # keys by which a file without a format line is known; the first that fits, as gains have a `loop` too
     "bicycle": {"parameters"},
@@ -22,6 +27,7 @@ _MARKS = {  # keys by which a file without a format line is known; the first tha
     "campaign": {"protocol"},
     "rig": {"port", "limits", "loop"},
     "mapping": {"phi_dot", "time", "kind"},
+    "path": {"shape"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Old gains, rig, campaign and mapping files rewritten as this version writes them; comments and order stay."""
+"""Old gains, rig, campaign, mapping and path files rewritten as this version writes them; comments and order stay."""
 
 import tomllib
 from collections.abc import Callable
@@ -10,12 +10,13 @@ import tomlkit
 
 from experiments.campaigns.file import read_campaign
 from experiments.recordings.foreign import mapping
-from hil.design.schedule import GainSchedule
+from hil.controllers.registry import read_controller_file
 from hil.logs.folders import first_free
 from hil.rig.file import read_rig
+from hil.rig.path_file import read_path_file
 from hil.rig.writer import replace_file
 from models.errors import InputError
-from models.file_format import VERSIONS, format_line, load_toml, noun_of, require_format
+from models.file_format import VERSIONS, describe_kind, format_line, load_toml, noun_of, require_format
 from models.text_file import read_text_file, why_unreadable
 
 
@@ -30,12 +31,14 @@ class Migration:
 
 
 READERS: dict[str, Callable[[Path], Any]] = {  # the test of a new text: it must read
-    "gain schedule": GainSchedule.from_toml,
-    "steer schedule": GainSchedule.from_toml,
+    **dict.fromkeys(("gain schedule", "lane schedule", "steer schedule", "steer lane schedule"), read_controller_file),
+    **dict.fromkeys(("state space", "steer state space"), read_controller_file),
     "rig": read_rig,
     "campaign": read_campaign,
     "mapping": mapping.load_mapping,
+    "path": read_path_file,
 }
+_WANTED = "a gains, rig, campaign, mapping or path file"
 STEPS: dict[tuple[str, int], Callable[[tomlkit.TOMLDocument], str]] = {}  # (noun, version) -> to the next, with a word
 
 
@@ -50,7 +53,9 @@ def migrate(path: Path) -> Migration:
     document = _document(path)
     noun = noun_of(document)
     if noun not in VERSIONS:
-        raise InputError(f"wanted a gains, rig, campaign or mapping file, found none of their tables in {path}")
+        kind = describe_kind(document)
+        said = f"{kind}, which has no format to rewrite," if kind else "none of their tables"
+        raise InputError(f"wanted {_WANTED}, found {said} in {path}")
     found, changes = _version(path, document, noun), []
     for version in range(found, VERSIONS[noun]):
         changes.append(STEPS[noun, version](document))
@@ -69,10 +74,7 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
         load_toml(text)  # which says in a sentence what cannot be
         return tomlkit.parse(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"wanted a gains, rig, campaign or mapping file, {path} cannot be read ({why_unreadable(error)}): "
-            "name another"
-        ) from None
+        raise InputError(f"wanted {_WANTED}, {path} cannot be read ({why_unreadable(error)}): name another") from None
     except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None
 

@@ -1,4 +1,4 @@
-"""`riderless migrate`: old gains, rig, campaign and mapping files, rewritten."""
+"""`riderless migrate`: old gains, rig, campaign, mapping and path files, rewritten."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,9 @@ import typer
 
 
 def migrate(
-    files: Annotated[list[Path], typer.Argument(help="Gains, rig, campaign or mapping files (TOML).")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Gains, controller, rig, campaign, mapping or path files (TOML).")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Rewrite old files in the newest format; comments stay, and the old text is kept beside each as NAME.old."""

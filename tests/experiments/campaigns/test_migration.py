@@ -8,6 +8,7 @@ from experiments import cli
 from experiments.campaigns.file import read_campaign
 from experiments.campaigns.migration import migrate
 from experiments.recordings.foreign import mapping
+from hil.design.compensators.methods import design_compensator
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.rig.file import read_rig
@@ -37,16 +38,23 @@ def old(tmp_path):
     texts = {
         "gain schedule": gains.to_toml(),
         "steer schedule": steered.to_toml(),
+        "lane schedule": design(gains.bicycle, "lane", (4.0, 5.0)).to_toml(),
+        "steer lane schedule": design(gains.bicycle, "lane", (4.0, 5.0), drive=InnerLoop(kind="rate")).to_toml(),
+        "state space": design_compensator(gains.bicycle, "lqg", (4.0, 5.0)).to_toml(),
+        "steer state space": design_compensator(
+            gains.bicycle, "lqg", (4.0, 5.0), drive=InnerLoop(kind="rate")
+        ).to_toml(),
         "rig": (DOCS / "rigs/node.toml").read_text(),
         "campaign": (DOCS / "campaigns/treadmill.toml").read_text(),
         "mapping": MAPPING,
+        "path": 'shape = "circle"\nradius_m = 8.0\nspeed_m_per_s = 4.0\n',
     }
     for noun, text in texts.items():
         (tmp_path / f"{noun}.toml").write_text(text)
     return tmp_path
 
 
-@pytest.mark.parametrize("noun", [noun for noun in VERSIONS if "schedule" not in noun])
+@pytest.mark.parametrize("noun", ["rig", "campaign", "mapping", "path"])
 def test_an_old_file_is_stamped_and_its_text_kept(old, noun):
     path = old / f"{noun}.toml"
     before = path.read_text()
@@ -95,6 +103,18 @@ def test_a_file_that_would_not_read_is_left_alone(old):
         migrate(path)
     assert path.read_text() == before
     assert sorted(p.name for p in old.iterdir() if "rig" in p.name) == ["rig.toml"]
+
+
+@pytest.mark.parametrize("noun", [noun for noun in VERSIONS if noun.endswith(("schedule", "space"))])
+def test_every_kind_of_controller_is_known(old, noun):
+    assert migrate(old / f"{noun}.toml").changes == ()
+
+
+def test_a_bicycle_is_named(old):
+    path = old / "bicycle.toml"
+    path.write_text("[parameters]\nw = 1.0\n")
+    with pytest.raises(InputError, match="found a bicycle, which has no format to rewrite, in"):
+        migrate(path)
 
 
 def test_on_the_command_line(old, capsys, monkeypatch):

@@ -185,7 +185,7 @@ REFUSED = {
         "export run --to mcap -o full",
     ],
     # migrate
-    "wanted a gains, rig, campaign or mapping file": [
+    "wanted a gains, rig, campaign, mapping or path file": [
         "migrate nowhere.toml",
         "migrate void",
         "migrate folder.toml",
