@@ -125,8 +125,8 @@ def test_a_weak_drive_is_rejected_although_the_bicycle_is_uncertain(monkeypatch)
     campaign = StudyCampaign(77, 3, "Pista", "drawn", "lqr", 1.0, "single_mode")
     made = simulate.simulated_response
 
-    def weak(rig, schedule, scenario, emulation, truth, label):
-        return made(rig, schedule, scenario, Emulation(drive=SteerDrive(gain=0.6)), truth, label)
+    def weak(rig, schedule, scenario, emulation, *others):
+        return made(rig, schedule, scenario, Emulation(drive=SteerDrive(gain=0.6)), *others)
 
     monkeypatch.setattr(simulate, "simulated_response", weak)
     two = simulate.campaign_responses(campaign)[:2]
