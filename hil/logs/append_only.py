@@ -1,10 +1,12 @@
 """File that grows by whole batches."""
 
+import errno
 import os
 import time
 from pathlib import Path
 
 _DELETED_ON_NFS = ".nfs"  # how the names begin under which a network disk keeps what is deleted while it is open
+_NOT_KNOWN = (errno.EINVAL, errno.ENOTSUP)  # what a file system says that keeps no folder when it is asked to
 SYNC_EVERY = 1.0  # s; a power cut loses what was not synced, a killed process nothing that was flushed
 
 
@@ -35,7 +37,7 @@ class AppendOnlyFile:
         self._size = 0
         self._pending = bytearray()
         self._synced = time.monotonic()
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
 
     def write(self, data: bytes | bytearray) -> int:
         self._pending += data
@@ -95,10 +97,13 @@ class AppendOnlyFile:
         os.close(self._fd)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the disk keep the name of a new file too."""
+def sync_folder(folder: Path) -> None:
+    """Make the disk keep the name of a new file too, where it can be asked: some network disks know no such thing."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _NOT_KNOWN:
+            raise
     finally:
         os.close(fd)

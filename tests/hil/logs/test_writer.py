@@ -2,13 +2,14 @@
 
 import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from mcap.reader import make_reader
 from mcap_protobuf.decoder import DecoderFactory
 
-from hil.logs.append_only import LogLostError
+from hil.logs.append_only import LogLostError, sync_folder
 from hil.logs.log import RUN_FILE, RunWriter, Stop, read_run
 from models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, timed_rows
@@ -104,3 +105,15 @@ def test_a_run_that_ended_before_keeps_its_end(tmp_path):
     RunWriter(tmp_path / "killed", HEADER).finish(Stop())
     killed = read_run(tmp_path / "killed")
     assert (killed.stop, killed.complete) == (Stop(), False)
+
+
+def test_a_file_system_that_keeps_no_folder_when_asked_takes_a_log_all_the_same(tmp_path):
+    """Some network disks refuse as /proc does; a run on one could not even begin."""
+    folder = os.open("/proc", os.O_RDONLY)
+    with pytest.raises(OSError, match="Invalid argument"):
+        os.fsync(folder)
+    os.close(folder)
+    sync_folder(Path("/proc"))
+    sync_folder(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        sync_folder(tmp_path / "none")
