@@ -22,6 +22,7 @@ GOOD_LATENESS = 0.25  # of a period, which 99.9 % must keep: the rest is for the
 MISSED_ALLOWED = 0.01  # of the wake-ups, with care
 WORST_PERIODS = 3.0  # the shortest time-out a drive should have
 ENOUGH = 2000  # wake-ups, to say something about one in a thousand
+_SYSTEM = Path("/sys/devices/system")  # where Linux tells of CPUs and clocks
 FIT, CARE, UNFIT, TOO_SHORT = "fit", "fit with care", "not fit", "too short"
 
 
@@ -222,22 +223,27 @@ def utc_now() -> str:
 
 def describe_computer() -> list[str]:
     """Describe what the computer itself adds to the latency, a sentence each."""
-    governors = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    named = sorted({path.read_text(encoding="utf-8").strip() for path in governors})
+    governors = _SYSTEM.glob("cpu/cpu[0-9]*/cpufreq/scaling_governor")
+    named = sorted({told for path in governors if (told := _told(path))})
     if named and named != ["performance"]:
         governor = f"CPU governor {', '.join(named)}: set it with `sudo cpupower frequency-set -g performance`"
     else:
         governor = f"CPU governor {named[0]}" if named else "no CPU governor: the frequency is not ours to set"
-    try:
-        source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text(encoding="utf-8")
-    except OSError:
-        source = "unknown"
+    source = _told(_SYSTEM / "clocksource/clocksource0/current_clocksource") or "unknown"
     resolution = 1e9 * time.clock_getres(time.CLOCK_MONOTONIC)
     return [
         f"{os.cpu_count()} CPUs, kernel {platform.release()} ({platform.version()})",
         governor,
-        f"clock source {source.strip()}, timer resolution {resolution:g} ns",
+        f"clock source {source}, timer resolution {resolution:g} ns",
     ]
+
+
+def _told(path: Path) -> str:
+    """Text of a file of the kernel; empty where it cannot be read, as that of a CPU that is switched off."""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def _key(host: str, kernel: str, rate: float, fifo: int) -> str:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from hil.commissioning import cyclictest
 from hil.commissioning.latency_measure import LatencyTrial, loaded_computer
+from hil.runners import latency_certificate
 from hil.runners.latency_certificate import TOO_SHORT, LatencyResult, describe_computer, recent_latency_result
 from models.errors import InputError
 
@@ -118,6 +119,21 @@ def test_the_computer_is_described_in_sentences():
     assert any(platform.release() in s for s in said)
     assert any("governor" in s for s in said)
     assert any("timer resolution" in s for s in said)
+
+
+def test_a_cpu_that_is_switched_off_tells_no_governor_and_spoils_no_test(tmp_path, monkeypatch):
+    """Its file cannot be read: that ended a latency test of minutes at its very end."""
+    for cpu, governor in (("cpu0", "powersave"), ("cpu1", None)):
+        file = tmp_path / "cpu" / cpu / "cpufreq" / "scaling_governor"
+        file.parent.mkdir(parents=True)
+        if governor is None:
+            file.mkdir()  # no file that can be read
+        else:
+            file.write_text(f"{governor}\n", encoding="utf-8")
+    monkeypatch.setattr(latency_certificate, "_SYSTEM", tmp_path)
+    said = describe_computer()
+    assert any(s.startswith("CPU governor powersave: set it with") for s in said)
+    assert any(s.startswith("clock source unknown,") for s in said)
 
 
 def test_the_load_is_there_and_gone_again():
