@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 FINE_SPEEDS = 201  # of the eigenvalues between the designed speeds
 FASTEST_SHOWN = 25.0  # 1/s; drive and delay decay faster, the modes of a bicycle slower
 LEAST_FACTOR, MOST_FACTOR = 0.03, 100.0  # of the gain, that are shown
+LEGEND_ROOM = 0.4  # of the range of some gains, above them
 GAIN_UNITS = {"torque": ("N m/rad", "N m s/rad"), "rate": ("1/s", "1"), "angle": ("1", "s")}  # on angles, and on rates
 GAIN_TICKS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
@@ -206,7 +207,9 @@ def _draw_gains(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
             ax.plot(schedule.v, K, color=colour, marker=marker, ms=3.5, label=name)
         ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         ax.set_title(title, loc="left", fontsize=10)
-        ax.legend(loc="best", fontsize=8.5, handlelength=1.4)
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high + LEGEND_ROOM * (high - low))
+        ax.legend(loc="upper right", fontsize=8.5, handlelength=1.4)
 
 
 def _draw_eigenvalues(
@@ -258,7 +261,7 @@ def _draw_margins(axes: Sequence["Axes"], v: Array, margins: Sequence["Margins"]
     gain, phase, delay = axes
     down, up = np.array([one.gain for one in margins]).T
     bars = np.maximum(down, LEAST_FACTOR), np.minimum(up, MOST_FACTOR)
-    gain.vlines(v, *bars, color=BLUE, lw=3.0)
+    gain.vlines(v, *bars, color=BLUE, lw=3.0, clip_on=False)  # the first and the last stand on the edge
     gain.axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
     gain.set(yscale="log", ylim=(LEAST_FACTOR, MOST_FACTOR))
     gain.set_yticks(GAIN_TICKS, [f"{factor:g}" for factor in GAIN_TICKS])

@@ -161,6 +161,25 @@ def test_the_figure_shows_gains_eigenvalues_and_margins():
     assert all(round(float(value), 9) in drawn for value in waves[waves > 0.0])
 
 
+@pytest.mark.parametrize("bicycle", ["Silver", "Benchmark", "Rigid"])
+def test_no_gain_is_drawn_over_the_names_of_the_gains(bicycle):
+    import numpy as np
+
+    from experiments.reports.loop import plot_design
+    from hil.design.methods import design
+    from models.catalogue import load_bicycle
+
+    figure = plot_design(design(load_bicycle(bicycle), "lqr", [3.0, 4.0, 5.0, 6.0]))
+    figure.canvas.draw()
+    for ax in figure.axes[:3]:
+        names = ax.get_legend().get_window_extent()
+        assert names.x0 >= ax.get_window_extent().x0
+        for line in ax.get_lines()[:2]:
+            v = np.linspace(3.0, 6.0, 61)
+            points = ax.transData.transform(np.column_stack([v, np.interp(v, *line.get_data())]))
+            assert not any(names.contains(x, y) for x, y in points)
+
+
 @pytest.mark.parametrize(("method", "speeds"), [("off", [3.0, 5.0]), ("lqr", [5.0])])
 def test_the_figure_of_gains_without_limits_and_of_one_speed(tmp_path, method, speeds):
     from experiments.reports.loop import plot_design
