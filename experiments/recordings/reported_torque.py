@@ -28,8 +28,8 @@ def report_products(ticks: np.ndarray, rig: Rig) -> Array:
     age = float(np.nan_to_num(np.median(ticks["drive_age"])))
     if rig.drive is not None or not 0.0 <= age <= LATEST_REPORT:  # other drives are told no torque
         return np.zeros((0, 3))
-    delay = rig.dt if rig.command_delay is None else rig.command_delay
-    expected = expected_torque(np.nan_to_num(np.array(ticks["T_cmd"], float)), rig.dt, delay + age, rig.drive_lag)
+    late = rig.obeyed_after + age
+    expected = expected_torque(np.nan_to_num(np.array(ticks["T_cmd"], float)), rig.dt, late, rig.drive_lag)
     running = ticks["state"] == State.RUNNING
     return block_products(np.array(ticks["T_meas"], float)[running], expected[running], rig.dt)
 

@@ -107,7 +107,7 @@ def loop_theory(
         how_well_known(rig),
         {"drive_gain": rig.losses.gain} if rig.losses.gain != 1.0 else {},
         losses=rig.losses,
-        known_delay=(rig.dt if rig.command_delay is None else rig.command_delay) + held,
+        known_delay=rig.obeyed_after + held,
     )
 
 

@@ -139,10 +139,14 @@ class Rig:
         return 1.0 / self.rate
 
     @property
+    def obeyed_after(self) -> float:
+        """Time from a sample to the moment its command is obeyed [s]: `command_delay`, or one period."""
+        return self.dt if self.command_delay is None else self.command_delay
+
+    @property
     def torque_gone(self) -> float:
         """Time from a motion to the moment when a torque that is cut for it is gone [s]: below 1 % of what it was."""
-        delay = self.dt if self.command_delay is None else self.command_delay
-        return self.dt + delay + LAGS_TO_NOTHING * self.drive_lag
+        return self.dt + self.obeyed_after + LAGS_TO_NOTHING * self.drive_lag
 
     @property
     def drive_kind(self) -> str:
@@ -152,8 +156,8 @@ class Rig:
     @property
     def timing(self) -> LoopTiming:
         """Timing of the loop, for the design of controllers; an inner loop in the drive has a lag of its own."""
-        delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
-        return LoopTiming(rate=self.rate, delay=delay, drive_lag=0.0 if self.drive else self.drive_lag)
+        lag = 0.0 if self.drive else self.drive_lag
+        return LoopTiming(rate=self.rate, delay=self.obeyed_after / self.dt, drive_lag=lag)
 
     def require_path_for_each_port(self, paths: Sequence[str]) -> None:
         """Refuse paths of devices that are not as many as the ports. Raises InputError."""
