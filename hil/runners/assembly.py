@@ -68,7 +68,7 @@ def new_loop(
             rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay, rig.drive
         ),
         limits=rig.limits.as_record(rig.drive_kind),
-        tracking=(reach_place(rig.place.as_record(rig.bicycle, rig.dt, rig.torque_gone)) if rig.place else no_place()),
+        tracking=reach_place(rig.place.as_record(rig.bicycle, rig.dt, rig.torque_gone)) if rig.place else no_place(),
         pace=reach_pace(rig.speed_drive.as_record(rig.limits.speed_max.value)) if rig.speed_drive else no_speed_drive(),
         asked_speeds=speed_corners(task.asked_speeds),
         law=_law_record(law),

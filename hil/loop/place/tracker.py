@@ -40,10 +40,8 @@ LEAST_SPEED = 0.5  # m/s, below which a place says nothing about the heading
 MOST_HEADING = 0.35  # rad, by which a heading may be off that of the gyro
 MOST_BIAS = 0.1  # rad/s, left of a yaw gyro: more and the fixes lie, or the gyro does
 FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved while the same number came again
-FROZEN_HEADING, FROZEN_TIME = (
-    0.005,
-    1.0,
-)  # rad, by which the heading was off when that number came first, and s: at most
+FROZEN_HEADING = 0.005  # rad, by which the heading may have been off when that number came first,
+FROZEN_TIME = 1.0  # s, and for how long at most that counts
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
 ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
 LATE_TIMES = 2.0  # how often what fixes may be late counts at an edge: while the torque goes down a wheel goes on
