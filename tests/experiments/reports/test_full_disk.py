@@ -1,7 +1,5 @@
 """A full disk leaves nothing half made: a folder that was not there before is not there after."""
 
-import subprocess
-
 import pytest
 
 from experiments.campaigns.data_package import PackageTerms, write_data_package
@@ -10,6 +8,7 @@ from experiments.reports.analyze import analyze
 from experiments.reports.paper.folder import write_paper
 from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
+from tests.disks import a_disk
 from tests.hil.machine import gains, rig_of, scenario
 
 TINY = 8_192  # bytes
@@ -26,13 +25,8 @@ def run(tmp_path_factory):
 @pytest.fixture
 def tiny_disk(tmp_path):
     """A folder on a disk of its own that is as good as full."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={TINY}", "tmpfs", folder], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("no right to mount a disk")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with a_disk(tmp_path / "disk", TINY) as folder:
+        yield folder
 
 
 def test_no_half_of_a_report_a_paper_a_package_or_a_lab_stays(run, tiny_disk, tmp_path):

@@ -54,12 +54,17 @@ def test_a_place_that_stands_still_is_found_before_its_fixes_have_turned_the_hea
     assert farthest_under_torque(played) < 0.5
 
 
+def pushed_hard(number):
+    """A case with pushes 2.5 times as hard as they were drawn."""
+    case = draw_case(60001, number, PLACE)
+    kicks = tuple(replace(kick, impulse=2.5 * kick.impulse) for kick in case.scenario.kicks)
+    return replace(case, scenario=replace(case.scenario, kicks=kicks))
+
+
 @pytest.mark.parametrize("number", [223, 351, 399])
 def test_hard_pushes_let_no_wheel_leave_the_belt_under_torque(number):
     """While the torque was ramped down from the margin on, a wheel came to 1.18, 1.22 and 1.27 m of a belt's 1 m."""
-    case = draw_case(60001, number, PLACE)
-    kicks = tuple(replace(kick, impulse=2.5 * kick.impulse) for kick in case.scenario.kicks)
-    played = play_case(replace(case, scenario=replace(case.scenario, kicks=kicks)))
+    played = play_case(pushed_hard(number))
     assert first_cause(played)[0] == Cause.BELT_EDGE
     assert 0.95 < farthest_under_torque(played) < 1.0
 
@@ -73,9 +78,7 @@ def test_a_slow_drive_lets_no_wheel_leave_the_belt_either(monkeypatch, lag, numb
         return rig, design(rig.bicycle, method.rpartition(" ")[2], CASE_GAIN_SPEEDS, rig.timing)
 
     monkeypatch.setattr(simulate, "rig_and_gains", slow)
-    case = draw_case(60001, number, PLACE)
-    kicks = tuple(replace(kick, impulse=2.5 * kick.impulse) for kick in case.scenario.kicks)
-    played = play_case(replace(case, scenario=replace(case.scenario, kicks=kicks)))
+    played = play_case(pushed_hard(number))
     assert first_cause(played)[0] == Cause.OFF_BELT
     assert 0.8 < farthest_under_torque(played) < 1.0
 

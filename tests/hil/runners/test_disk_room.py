@@ -1,6 +1,5 @@
 """Room on the disk: a planned run that cannot be kept is refused before a port is opened, with both figures."""
 
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +13,7 @@ from hil.rig.file import read_rig
 from hil.runners import session, simulated_run
 from hil.runners.disk_room import log_bytes, require_disk_room
 from models.errors import InputError
+from tests.disks import a_disk
 from tests.hil.logs.written_logs import HEADER
 from tests.hil.machine import gains, rig_of, scenario
 from tests.paths import DOCS
@@ -24,13 +24,8 @@ SMALL = 2_000_000  # bytes
 @pytest.fixture
 def small_disk(tmp_path):
     """A folder on a small disk of its own."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", folder], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("no right to mount a disk")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with a_disk(tmp_path / "disk", SMALL) as folder:
+        yield folder
 
 
 def test_a_run_too_long_for_its_disk_is_refused_before_a_port_is_opened(small_disk):
