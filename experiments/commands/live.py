@@ -46,9 +46,11 @@ def live(
     from experiments.live.beside import LiveTeller
     from experiments.live.ending import heed_ending
     from experiments.live.foxglove.launch import foxglove_beside
+    from experiments.live.hello import law_wanted
     from experiments.live.launch import LiveServerProcess
     from experiments.live.replay.player import Player
     from experiments.recordings.read import refuse_unused
+    from experiments.recordings.runs import run_of
     from experiments.terminal.console import emit_json, screen
     from hil.live.layout import find_shared_areas
     from models.errors import InputError
@@ -65,6 +67,8 @@ def live(
         if run is not None:
             require_law_of(law, [run])
     player = Player(run, **how) if run is not None else None
+    if controller and run is not None and (wanted := law_wanted(run_of(run).header)):
+        raise InputError(wanted)
     with ExitStack() as stack:
         server = stack.enter_context(LiveServerProcess(host, port))
         beside = stack.enter_context(foxglove_beside(server, foxglove)) if foxglove is not None else ""

@@ -91,11 +91,19 @@ def test_the_page_asks_for_the_law_of_a_run_and_fits_its_kicks_with_it(riderless
     assert fits(), "the process that fits knows the file that a person named in this one"
 
 
-def test_live_takes_the_file_of_a_law(riderless, tmp_path):
+def test_live_takes_the_file_of_a_law(riderless, tmp_path, nobody_named):
+    from hil.controllers import law_file
+
     out, law = tmp_path / "gains", DOCS / "starter" / "my_law.py"
     assert riderless("simulate", "Silver", "--controller", "lqr", *SHORT, "-o", out)[0] == 0
     code, _, said = riderless("live", out, "--controller", law)
     assert (code, "no run was made with a law of a Python file" in said) == (2, True)
+    other = tmp_path / "other.py"
+    other.write_text(SLIDING, encoding="utf-8")
+    assert riderless("simulate", "Silver", "--controller", law, *SHORT, "-o", tmp_path / "law")[0] == 0
+    law_file._named.clear()
+    code, _, said = riderless("live", tmp_path / "law", "--controller", other, "--port", 0)
+    assert (code, "which is another file or was changed since" in said) == (2, True)
 
 
 def test_several_runs_fly_it_in_processes_of_their_own(riderless, tmp_path):
