@@ -33,6 +33,7 @@ COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report at leas
 LINE_HEIGHT = 0.105  # in, of a name or a number beside a panel
 LEFT_MARGIN, RIGHT_MARGIN = 0.52, 0.82  # in, for the numbers and for the names of the lines
 TITLE_LINE, TITLE_CHARACTERS = 0.15, 118  # in, and of a line
+_PAPER = {"facecolor": "#fefefe", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}  # below a text on a hatch
 TOP, BOTTOM, STRIP = 0.05, 0.2, 0.30  # in; the strip shows states and windows
 COLUMNS = 700  # of a picture, over which a long signal keeps its lowest and highest values
 MAP_HEIGHT, MAP_BOTTOM, MAP_TOP, MAP_RIGHT = 2.6, 0.3, 0.35, 0.2  # in, of a path seen from above, and its margins
@@ -284,14 +285,14 @@ def _strip(ax: "Axes", timeline: Timeline, whole: float) -> None:
             style |= {"facecolor": GRID_COLOUR}
         ax.add_patch(Rectangle((span.t_start, 1.08), span.t_end - span.t_start, 0.84, **style))
         if span.t_end - span.t_start > LEAST_FOR_A_NAME * whole:
-            ax.text(0.5 * (span.t_start + span.t_end), 1.46, span.state.name, ha="center", va="center", fontsize=6.0)
+            middle, under = 0.5 * (span.t_start + span.t_end), _PAPER if "hatch" in style else None
+            ax.text(middle, 1.46, span.state.name, ha="center", va="center", fontsize=6.0, bbox=under)
     for window in timeline.windows:
         width = window.t_end - window.t_start
         ax.add_patch(Rectangle((window.t_start, 0.1), width, 0.8, **WINDOW_STYLES[window.verdict]))
         if window.number is not None and width > 0.25 * LEAST_FOR_A_NAME * whole:
-            paper = {"facecolor": "#fefefe", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
             said = f"{window.number} {MARKS[window.verdict]}"
             middle = 0.5 * (window.t_start + window.t_end)
-            ax.text(middle, 0.47, said, ha="center", va="center", fontsize=6.3, bbox=paper)
+            ax.text(middle, 0.47, said, ha="center", va="center", fontsize=6.3, bbox=_PAPER)
     if timeline.kicks:
         ax.plot(timeline.kicks, [0.02] * len(timeline.kicks), "v", color=INK_COLOUR, ms=3.0, clip_on=False, zorder=4)

@@ -179,3 +179,11 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(folder, tmp_path, capsy
         assert code == 2
         assert words in err
         assert err.count("\n") == 1
+
+
+def test_the_name_of_a_fault_can_be_read_on_its_hatch(timeline):
+    last = timeline.response.states[-1]
+    states = (*timeline.response.states[:-1], replace(last, t_end=last.t_end + 3.0, state=State.FAULT))
+    figure = timeline_figure(replace(timeline, response=replace(timeline.response, states=states)))
+    (name,) = (text for text in figure.findobj(Text) if text.get_text() == "FAULT")
+    assert min(name.get_bbox_patch().get_facecolor()[:3]) > 0.9
