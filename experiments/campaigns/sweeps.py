@@ -80,6 +80,7 @@ def simulate_all(
         Told of a case and its newest row now and then; a single case only, which runs in this process.
     """
     if len(cases) == 1 and cluster is None:
+        _require_jobs(jobs)
         yield SweepResult(cases[0], folders[0], simulate_case((cases[0], folders[0]), watch))
         return
     work = [(case, folder.resolve()) for case, folder in zip(cases, folders, strict=True)]
@@ -107,6 +108,11 @@ def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.v
 def cores() -> int:
     """Count the cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _require_jobs(jobs: int | None) -> None:
+    if jobs is not None and jobs < 1:
+        raise InputError(f"the number of jobs must be 1 or more, found {jobs}; leave it out for one a core")
 
 
 def spread(
@@ -139,8 +145,7 @@ def spread(
     if cluster is not None:
         yield from _on_cluster(function, pieces, cluster)
         return
-    if jobs is not None and jobs < 1:
-        raise InputError(f"the number of jobs must be 1 or more, found {jobs}; leave it out for one a core")
+    _require_jobs(jobs)
     jobs = min(jobs or cores(), len(pieces))
     if jobs <= 1:
         yield from ((i, function(piece)) for i, piece in enumerate(pieces))

@@ -40,9 +40,14 @@ def path_through_points(
     """
     P = np.array(points, dtype=float)
     if P.ndim != 2 or P.shape[1:] != (2,) or len(P) < 4:
-        raise InputError(f"the path {name} wants at least four points of x and y in m, found an array of {P.shape}")
+        raise InputError(
+            f"the path {name} wants at least four points of x and y in m, found {' x '.join(map(str, P.shape))} numbers"
+        )
     if not np.all(np.isfinite(P)):
-        raise InputError(f"the path {name} wants finite numbers, found {P[~np.isfinite(P).all(1)][0]} in a point")
+        i = int(np.flatnonzero(~np.isfinite(P).all(1))[0])
+        raise InputError(
+            f"the path {name} wants finite numbers, found x = {P[i, 0]:g} and y = {P[i, 1]:g} in point {i + 1}"
+        )
     if closed and smoothing is not None:
         raise InputError(f"the path {name} is closed, and smoothing is for open ones: leave it out")
     if closed:

@@ -81,6 +81,11 @@ def test_no_jobs_are_refused(jobs):
         list(spread(root, [1.0, 2.0], jobs=jobs))
 
 
+def test_no_jobs_are_refused_for_a_single_run_too(tmp_path):
+    with pytest.raises(InputError, match="the number of jobs must be 1 or more, found -2"):
+        list(sweeps.simulate_all([None], [tmp_path], jobs=-2))
+
+
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch):
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")
     monkeypatch.setattr(sweeps, "CONNECT_TIMEOUT", 0.5)

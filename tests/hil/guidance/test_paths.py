@@ -179,7 +179,7 @@ def test_measured_points_are_smoothed(tmp_path):
         (lambda: path_through_points([[0, 0], [1, 0], [1, 0], [2, 0]]), "points 2 and 3"),
         (lambda: path_through_points([[0, 0], [1, 0], [50, 0], [51, 0]]), "jumps by 49 m after its point 2"),
         (lambda: path_through_points([[0, 0], [1, 0], [1, 1], [1, 2]]), "turns by 90 deg at its point 2"),
-        (lambda: path_through_points([[0, 0], [1, np.nan], [2, 1], [3, 2]]), "finite numbers"),
+        (lambda: path_through_points([[0, 0], [1, np.nan], [2, 1], [3, 2]]), "found x = 1 and y = nan in point 2"),
     ],
 )
 def test_what_is_no_path_is_refused(make, words):
