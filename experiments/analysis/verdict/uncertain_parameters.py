@@ -144,8 +144,7 @@ class ParameterSearch:
         InputError
             For a bicycle that cannot be.
         """
-        moved = self.moved(z)
-        found = [predict(replace(r, theory=theory_for(r).move(moved)), c.window, c.fit) for r, c in self._group]
+        found = [predict(r, c.window, c.fit) for r, c in _under(self._group, self.moved(z))]
         like = np.array([(p.like.real, p.like.imag) for p in found])
         return like, np.array([p.difference_covariance for p in found])
 
@@ -200,7 +199,11 @@ def as_moved(group: WindowsOfBicycle) -> WindowsOfBicycle:
     if not theory_for(group[0][0]).uncertain:
         return group
     search = ParameterSearch(group)
-    moved = search.moved(search.motion_start())
+    return _under(group, search.moved(search.motion_start()))
+
+
+def _under(group: WindowsOfBicycle, moved: Mapping[str, float]) -> WindowsOfBicycle:
+    """Windows as a theory with some quantities moved sees them: one for all windows of a recording, which share it."""
     seen = {id(r): replace(r, theory=theory_for(r).move(moved)) for r, _ in group}
     return [(seen[id(r)], c) for r, c in group]
 
