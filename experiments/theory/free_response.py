@@ -13,6 +13,7 @@ from models.coordinates import DELTA, PHI, STATES
 from models.errors import InputError
 
 MAP_SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
+ONE_SPEED = 1e-6  # m/s: speeds that differ by less are one
 DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
 
 N_BICYCLE_STARTS = len(STATES)
@@ -108,7 +109,7 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
     off = np.zeros(len(v)) if misread is None else misread
     states = []
     for one in several:
-        X = one.starts(float(v[0]))
+        X = starts_at(one, v)
         F, left, weight = step_maps(one, at, dt)
         change = (
             np.zeros_like(F[0]) if misread is None else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)
@@ -128,8 +129,7 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Ar
     weight : (n,)
         The share of the next one; 0 where there is one node only.
     """
-    span = float(np.ptp(v))
-    nodes = np.linspace(v.min(), v.max(), 2 + int(span / MAP_SPEED_STEP)) if span > 1e-6 else v[:1]
+    nodes = speed_nodes(v)
     matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
     if dynamics.dt is None:
         at_nodes = expm(matrices * dt)
@@ -142,11 +142,38 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Ar
                 f"found {dt * 1e3:g} ms; give the log as it was recorded."
             )
         at_nodes = np.linalg.matrix_power(matrices, steps)
+    left, weight = _among(nodes, v)
+    return at_nodes, left, weight
+
+
+def speed_nodes(v: Array) -> Array:
+    """Speeds (k,) about the speeds ``v`` (n,) whose maps are computed: round ones, so that windows share them.
+
+    Of one speed all the time, that.
+    """
+    least, most = float(v.min()), float(v.max())
+    if most - least <= ONE_SPEED:
+        return v[:1]
+    first, last = np.floor(least / MAP_SPEED_STEP), np.ceil(most / MAP_SPEED_STEP)
+    nodes = MAP_SPEED_STEP * np.arange(first, last + 1.0)
+    nodes[0] = max(nodes[0], min(least, MAP_SPEED_STEP))  # at rest a controller has no gains
+    return nodes
+
+
+def starts_at(dynamics: Dynamics, v: Array) -> Array:
+    """Whole states (m, 4 + k) in which a motion at the speeds ``v`` (n,) may start, as `Dynamics.starts` has them."""
+    nodes = speed_nodes(v)
+    (left,), (weight,) = _among(nodes, v[:1])
+    here = dynamics.starts(float(nodes[left]))
+    return here if weight == 0.0 else here + weight * (dynamics.starts(float(nodes[left + 1])) - here)
+
+
+def _among(nodes: Array, v: Array) -> tuple[Array, Array]:
+    """Node below each speed ``v`` (n,), and the share of the next one; 0 where there is one node only."""
     if len(nodes) == 1:
-        return at_nodes, np.zeros(len(v), dtype=int), np.zeros(len(v))
-    place = (v - nodes[0]) / (nodes[1] - nodes[0])
-    left = np.clip(place.astype(int), 0, len(nodes) - 2)
-    return at_nodes, left, place - left
+        return np.zeros(len(v), dtype=int), np.zeros(len(v))
+    left: Array = np.clip(np.searchsorted(nodes, v, side="right") - 1, 0, len(nodes) - 2)
+    return left, (v - nodes[left]) / (nodes[left + 1] - nodes[left])
 
 
 def map_change_by_misread(dynamics: Dynamics, v: float, dt: float) -> Array:

@@ -21,7 +21,7 @@ from scipy.linalg import expm
 
 from experiments.datatypes import Dynamics
 from experiments.mechanics import Mechanics
-from experiments.theory.free_response import map_change_by_misread, step_maps
+from experiments.theory.free_response import map_change_by_misread, speed_nodes, starts_at, step_maps
 from experiments.theory.machine_steps import (
     LATERAL_FORCE,
     N_INSTRUMENTS,
@@ -148,7 +148,7 @@ def window_machine(
     step = dynamics.dt or dt / np.ceil(dt / LONGEST_RESPONSE_STEP - 1e-9)
     at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
     F, left, weight = step_maps(dynamics, at, step)
-    nodes = _nodes(at, len(F))
+    nodes = speed_nodes(at)
     torque = np.zeros(m) if mechanics.torque is None else mechanics.torque
     parts = [_at_speed(mechanics, float(node), torque, step) for node in nodes]
     rows, forced, more, steer = map(np.array, zip(*parts, strict=True))
@@ -177,7 +177,7 @@ def window_machine(
     )
     rest = _rest(F[0], forced[0][0] @ steer[0], nonlinearities)
     gyros = pitched_gyros(mechanics.imu_pitch)
-    return WindowMachine(tables, nonlinearities, dynamics.starts(float(v[0])), rest, gyros)
+    return WindowMachine(tables, nonlinearities, starts_at(dynamics, v), rest, gyros)
 
 
 def _at_speed(mechanics: Mechanics, v: float, torque: Array, step: float) -> tuple[Array, Array, Array, Array]:
@@ -231,11 +231,6 @@ def _rest(F: Array, forced: Array, of: Nonlinearities) -> Array:
         return np.zeros(len(F))
     after = np.concatenate([forced, np.zeros(len(F) - len(STATES))])
     return np.asarray(np.linalg.lstsq(np.eye(len(F)) - F, left * after, rcond=1e-10)[0])
-
-
-def _nodes(v: Array, k: int) -> Array:
-    """Speeds of the k maps of `step_maps`."""
-    return np.linspace(v.min(), v.max(), k) if k > 1 else v[:1]
 
 
 def _forced(A: Array, h: float) -> Array:

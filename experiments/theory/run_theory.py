@@ -29,7 +29,7 @@ from models.noise_statistics import white_noise_variance
 from models.parameters import Bicycle
 from models.plant.drive_losses import DriveLosses
 
-SPEEDS_KEPT = 64  # speeds
+SPEEDS_KEPT = 256  # speeds: those of a bicycle that slows down by 5 m/s
 MOUNTING_STD = {"imu_pitch": float(np.radians(0.3))}  # what the step `mounting` of a calibration leaves
 LEAST_NOISE_ROWS = 100
 LONG_STEP = 1.5  # times the usual one from sample to sample, from which on one is missing between them

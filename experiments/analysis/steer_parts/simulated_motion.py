@@ -21,7 +21,7 @@ from experiments.analysis.steer_parts.steer_elements import (
     ride_elements,
 )
 from experiments.datatypes import Dynamics, Response, Window
-from experiments.theory.free_response import step_maps
+from experiments.theory.free_response import starts_at, step_maps
 from experiments.theory.theory import theory_for
 from hil.design.closed_loop import yaw_rate
 from models.array_types import Array
@@ -80,7 +80,7 @@ class MachineSteps:
         rows[1:] *= work[:, np.newaxis]
         side_per_torque = float(work[1] * on_axis[1])
         slip = slip_steps(dynamics, real, v0, h)
-        return cls(h, every, v, F, left, weight, torque, rows, side_per_torque, slip, dynamics.starts(float(v[0])))
+        return cls(h, every, v, F, left, weight, torque, rows, side_per_torque, slip, starts_at(dynamics, v))
 
     @property
     def driven(self) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.windows.cut import make_window
-from experiments.theory.free_response import simulate_free_response
+from experiments.theory.free_response import free_response, simulate_free_response, speed_nodes, step_maps
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import lean_feedback, open_loop
 from models import catalogue
@@ -41,3 +41,28 @@ def test_a_sampled_loop_wants_a_multiple_of_its_interval():
     )
     with pytest.raises(InputError, match="whole multiple"):
         simulate_free_response(sampled, dt=0.007)
+
+
+def test_windows_at_nearly_one_speed_share_the_machine_s_matrices():
+    """A matrix of a sampled loop costs as much as a thousand samples of its motion."""
+    dynamics, asked = SILVER.dynamics(), []
+
+    def matrix(v):
+        asked.append(v)
+        return dynamics.matrix(v)
+
+    for least, most in ((5.001, 5.004), (5.011, 5.0185), (5.002, 5.019)):
+        free_response(replace(dynamics, matrix=matrix, embed=lambda v: np.eye(4)), np.linspace(least, most, 50), 0.005)
+    assert set(asked) == set(speed_nodes(np.array([5.003, 5.017])))
+    assert len(set(asked)) == 2
+
+
+@pytest.mark.parametrize("v", [0.013, 3.211, 4.99, 5.0305, 8.0])
+def test_a_map_between_two_speeds_is_that_of_the_speed_between(v):
+    """To 1e-4 1/s of each eigenvalue, as printed beside `MAP_SPEED_STEP`."""
+    dynamics, dt = SILVER.dynamics(), 0.005
+    maps, left, weight = step_maps(dynamics, np.array([v, v + 0.005]), dt)
+    assert len(maps) > 1
+    between = maps[left[0]] + weight[0] * (maps[left[0] + 1] - maps[left[0]])
+    found = np.log(np.linalg.eigvals(between).astype(complex)) / dt
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(dynamics.eigenvalues(v)), atol=1e-4)
