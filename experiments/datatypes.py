@@ -1,7 +1,6 @@
 """Data types that travel through the analysis: Response -> Window -> Fit -> Prediction -> Comparison.
 
-Each is frozen and carries enough to say where a number came from. `repr` is one line, and a notebook shows a small
-table: the arrays stay out of both.
+Each is frozen and says where a number came from. `repr` is one line, a notebook shows a small table, without arrays.
 """
 
 import mmap
@@ -20,6 +19,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 
 AGREEMENT = 3.0  # joint standard deviations within which measured and predicted agree
+OURS = "riderless"  # kind of a recording of a run of ours
 
 __all__ = [
     "AGREEMENT",
@@ -103,7 +103,7 @@ class Response:
     """One recording, evenly sampled, whoever made it. Arrays are (n,); None where not measured."""
 
     source: str  # file name or run folder name
-    kind: str  # "riderless", "kooijman", "delft-sbw"
+    kind: str  # `OURS`, "kooijman", "delft-sbw"
     t: Array  # s
     phi_dot: Array  # rad/s, or sensor units when phi_dot_unit says so
     v: Array  # m/s

@@ -13,7 +13,7 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.next_steps import next_steps
-from experiments.analysis.process_noise.estimate import OURS, with_process_noise
+from experiments.analysis.process_noise.estimate import with_process_noise
 from experiments.analysis.process_noise.fits import in_random_torques
 from experiments.analysis.process_noise.wording import noise_json
 from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle, without_stops
@@ -21,7 +21,7 @@ from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.window_notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
 from experiments.analysis.windows.cut import make_window
 from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Window
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.controllers.controller import NotLinearError

@@ -201,15 +201,15 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
 
     from experiments.emulation.hand_kicks import (
         FIRST_KICK,
+        HAND_KICK_LENGTHS,
         KICK_SPACING,
-        LONGEST_HAND_KICK,
         RELEASE_DELAY,
         kicks_in_turn,
     )
     from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
-    times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - LONGEST_HAND_KICK, KICK_SPACING)
+    times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - max(HAND_KICK_LENGTHS), KICK_SPACING)
     return Scenario(speed=((0.0, speed),), kicks=kicks_in_turn(rig.bicycle, times, rng), seed=seed)
 
 

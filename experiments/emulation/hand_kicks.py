@@ -18,7 +18,7 @@ KICK_LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and 
 }
 KICK_HEIGHT = -0.8  # m, where the hand pushes the rear frame
 KICK_AHEAD = 0.3  # m, in front of the rear contact
-SHORTEST_HAND_KICK, LONGEST_HAND_KICK = 0.06, 0.12  # s
+HAND_KICK_LENGTHS = 0.06, 0.12  # s, shortest and longest
 
 
 def hand_kick(
@@ -28,6 +28,7 @@ def hand_kick(
     rng: np.random.Generator,
     model: str = "linear",
     lean_rate: float | None = None,
+    lengths: tuple[float, float] = HAND_KICK_LENGTHS,
 ) -> Kick:
     """Draw a push as by hand, of no exact strength or length.
 
@@ -43,13 +44,15 @@ def hand_kick(
         Equations of motion.
     lean_rate : float or None
         That the push gives, about [rad/s]; by default what suits the equations of motion.
+    lengths : (2,) tuple of float
+        Shortest and longest that it may last [s].
     """
     rate = KICK_LEAN_RATE[model] if lean_rate is None else lean_rate
     strength = rate * float(canonical_matrices(bicycle).M[0, 0]) / abs(KICK_HEIGHT)  # N s
     return Kick(
         t=t,
         impulse=float(side * strength * rng.uniform(0.85, 1.15)),
-        duration=float(rng.uniform(SHORTEST_HAND_KICK, LONGEST_HAND_KICK)),
+        duration=float(rng.uniform(*lengths)),
         x=KICK_AHEAD,
         z=KICK_HEIGHT,
     )
@@ -61,6 +64,7 @@ def kicks_in_turn(
     rng: np.random.Generator,
     model: str = "linear",
     lean_rate: float | None = None,
+    lengths: tuple[float, float] = HAND_KICK_LENGTHS,
 ) -> tuple[Kick, ...]:
     """Draw pushes as by hand, the first to the right, the next to the left, and so on.
 
@@ -69,7 +73,7 @@ def kicks_in_turn(
     bicycle : Bicycle
     times : iterable of float
         s after the release.
-    rng, model, lean_rate
+    rng, model, lean_rate, lengths
         As of `hand_kick`.
     """
-    return tuple(hand_kick(bicycle, float(t), (-1) ** i, rng, model, lean_rate) for i, t in enumerate(times))
+    return tuple(hand_kick(bicycle, float(t), (-1) ** i, rng, model, lean_rate, lengths) for i, t in enumerate(times))

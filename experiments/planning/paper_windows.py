@@ -13,7 +13,7 @@ from experiments.analysis.measurable import kick_rates
 from experiments.analysis.output_error import Segment
 from experiments.analysis.windows.cut import make_window
 from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import Response
+from experiments.datatypes import OURS, Response
 from experiments.dynamics import Theory
 from experiments.recordings.run_response import averaged_samples
 from experiments.theory.excited_loop import amplitude_within_limits, excited_loop
@@ -174,7 +174,7 @@ def paper_window(
         states = propagate_input(np.ascontiguousarray(F), blow, np.eye(1, n, quiet)[0])
     response = Response(
         source="paper",
-        kind="riderless",
+        kind=OURS,
         t=dt * np.arange(n, dtype=np.float64),
         phi_dot=states @ dynamics.lean_rate_read(v),
         v=np.full(n, v),

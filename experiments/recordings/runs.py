@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.datatypes import Marker, Response
+from experiments.datatypes import OURS, Marker, Response
 from experiments.recordings.checked import Recorded
 from experiments.recordings.run_flaws.steer_jumps import AFTER_STEER_JUMP, jump_remarks, steer_jumps
 from experiments.recordings.states import held_back_rows, released_rows
@@ -157,7 +157,7 @@ def recorded_part(
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
         source=run.folder.name,
-        kind="riderless",
+        kind=OURS,
         t=t,
         phi_dot=even("phi_dot_meas"),
         v=even("v_meas"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import expm
 
-from experiments.datatypes import Dynamics, Response, Theory
+from experiments.datatypes import OURS, Dynamics, Response, Theory
 from firmware_interface.kernels import njit
 from models.array_types import Array
 from models.coordinates import DELTA, PHI, STATES
@@ -77,7 +77,7 @@ def simulate_free_response(
     states = free_response(dynamics, speeds, dt)[..., BICYCLE_STARTS] @ np.asarray(start, float)
     return Response(
         source=f"theory of {theory.bicycle.name}",
-        kind="riderless",
+        kind=OURS,
         t=dt * np.arange(len(speeds), dtype=np.float64),
         phi_dot=states @ dynamics.lean_rate_read(float(speeds.mean())),
         v=speeds,

@@ -21,7 +21,7 @@ from experiments.analysis.either_side import either_side
 from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
 from experiments.analysis.verdict.uncertain_parameters import as_moved
 from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
-from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response
+from experiments.datatypes import OURS, Comparison, Dynamics, ProcessNoise, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 from models.linear.perturbed import ENTRIES
@@ -30,7 +30,6 @@ UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale
 FEWEST_WINDOWS = 3  # in one or two, what the model lacks at the start of a window looks like a torque
 MOST_WINDOWS = 30  # of one bicycle, spread evenly over its recordings: more would tell no more that matters
 MACHINE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
-OURS = "riderless"  # kind of response
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # N m on the lean, where the search begins
 STEER_SHARE = 0.03  # of the lean torque, that a side force puts on the steer of a bicycle of usual trail
 FIRST_TIME = 1.0  # s

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.process_noise.estimate import OURS
-from experiments.datatypes import Rejected, Response, Window
+from experiments.datatypes import OURS, Rejected, Response, Window
 from experiments.theory.theory import theory_for
 from models.array_types import Array, true_spans
 

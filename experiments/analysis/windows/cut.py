@@ -5,7 +5,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from experiments.analysis.onsets.kicks import DetectedKick, find_swings, row_count, turning_row
 from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import Response, Window
+from experiments.datatypes import OURS, Response, Window
 from models.array_types import Array
 
 
@@ -77,8 +77,8 @@ def cut_window(
     affordable = kick.listed or (faded - kick.end) * dt >= rules.settle_needs
     settle = rules.settle if affordable else 0.0
     start = kick.end + round(settle / dt)
-    if response.steer_late > 0.0:  # that drive turns the motion back while the push goes on
-        start = max(start, kick.onset + row_count(rules.push + response.steer_late, dt))
+    if pushing := time_of_pushing(response, kick, cycle, rules):
+        start = max(start, kick.onset + row_count(pushing, dt))
         settle = max(settle, round((start - kick.end) * dt, 3))
     least = rules.least_marked if kick.listed else rules.least_cycles
     if faded < last:
@@ -88,6 +88,25 @@ def cut_window(
     origin = "release" if kick.released else "marked kick" if kick.marked else "kick"
     rule = f"{settle:g} s after the {origin} of {t[kick.onset]:.2f}-{t[kick.end]:.2f} s, until {why}"
     return start, ends[why], rule
+
+
+def time_of_pushing(response: Response, kick: DetectedKick, cycle: int, rules: WindowRules) -> float:
+    """Time [s] from a kick's onset in which the hand may still push though the motion has turned back; 0 for none.
+
+    Windows of others' recordings begin where the motion turns, as their authors' do.
+
+    Parameters
+    ----------
+    response : Response
+    kick : DetectedKick
+    cycle : int
+        Rows of one cycle of the motion.
+    rules : WindowRules
+    """
+    if response.steer_late > 0.0:  # that drive turns the motion back while the push goes on
+        return rules.push + response.steer_late
+    swift = response.kind == OURS and not kick.released and kick.end - kick.onset > rules.swift * cycle
+    return rules.longest_push if swift else 0.0
 
 
 def row_of_next_push(s: Array, noise: float, rules: WindowRules) -> int | None:

@@ -76,7 +76,7 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
         slowing = float(rng.uniform(LEAST_SLOWING, GREATEST_SLOWING)) if stratum.slowing else 0.0
         first = v + 0.5 * slowing * DURATION
         speed = ((0.0, first), (DURATION, first - slowing * DURATION)) if slowing else ((0.0, v),)
-        kicks = kicks_in_turn(nominal, times, rng, stratum.model, stratum.kick)
+        kicks = kicks_in_turn(nominal, times, rng, stratum.model, stratum.kick, stratum.pushes)
         scenario = Scenario(speed=speed, kicks=kicks, release_after=RELEASE_DELAY, seed=int(rng.integers(2**31)))
         label = f"{nominal.name} {schedule.method} {v:g} m/s"
         faults = missing_samples(stratum.missing, scenario.seed)

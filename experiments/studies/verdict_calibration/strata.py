@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from experiments.emulation.hand_kicks import HAND_KICK_LENGTHS
 from models import catalogue
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -30,6 +31,7 @@ class Stratum:
     pitched: bool = False  # pitch of the inertial sensor drawn from what a calibration leaves
     losses: DriveLosses = DriveLosses()  # of the drive
     told: bool = True  # the rig says them
+    pushes: tuple[float, float] = HAND_KICK_LENGTHS  # s, shortest and longest
     missing: float = 0.0  # share of the samples that never arrive, one by one by chance
 
 
@@ -58,12 +60,15 @@ STRATA = {
             for name, losses in PULLED_DRIVES.items()
             for told in (True, False)
         ),
+        Stratum("long pushes", drawn=False, pushes=(0.2, 0.3)),
         *(Stratum(f"missing {100 * share:g} %", drawn=False, missing=share) for share in (0.02, 0.05)),
     )
 }
 
-HONEST_STRATA = tuple(  # of the study by default: drives, sensors and lines as they should be
-    name for name, stratum in STRATA.items() if not (stratum.losses.told or stratum.pitched or stratum.missing)
+HONEST_STRATA = tuple(  # of the study by default: drives, sensors, lines and hands as they should be
+    name
+    for name, stratum in STRATA.items()
+    if not (stratum.losses.told or stratum.pitched or stratum.missing or stratum.pushes != HAND_KICK_LENGTHS)
 )
 
 
