@@ -1,6 +1,7 @@
 """Statistics of noise: its size where not all is noise, and how far a normal law reaches."""
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
 from models.array_types import Array
@@ -23,6 +24,18 @@ def white_noise_variance(y: ArrayLike) -> float:
     d = np.diff(y, 3)
     read = d[~np.isnan(d)]
     return float(np.mean(read**2)) / _THIRD_DIFFERENCE if len(read) else float("nan")
+
+
+def uneven_noise_variance(y: ArrayLike, t: ArrayLike) -> float:
+    """Compute `white_noise_variance` of a signal (n,) whose samples come unevenly, at times ``t`` (n,) [s].
+
+    Third divided differences take the place of ordinary ones, which are mostly motion there.
+    """
+    a, b, c = sliding_window_view(np.diff(t), 3).T
+    weights = np.array([-b * c * (b + c), c * (a + b) * (a + b + c), -a * (b + c) * (a + b + c), a * b * (a + b)])
+    d, of_one = np.sum(weights * sliding_window_view(np.asarray(y), 4).T, axis=0), np.sum(weights**2, axis=0)
+    read = ~np.isnan(d) & (of_one > 0.0)
+    return float(np.mean(d[read] ** 2 / of_one[read])) if read.any() else float("nan")
 
 
 def weighted_median(values: Array, weights: Array) -> float:

@@ -15,10 +15,11 @@ import numpy as np
 from experiments.dynamics import Theory
 from experiments.frequency.spectral_lines import SpectralLines, measure_lines
 from experiments.notebook import value_table
+from experiments.recordings.run_flaws.bursts import answered_one_of, arrivals, mean_lateness
 from experiments.recordings.runs import played_torque
-from experiments.theory.bridged_samples import bridged_samples, mean_hold
+from experiments.theory.bridged_samples import bridged_samples
 from experiments.theory.excited_loop import ExcitedLoop, excited_loop
-from experiments.theory.run_theory import theory_of
+from experiments.theory.run_theory import slower_rig, theory_of
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.stored_rows import whole_columns
@@ -150,7 +151,7 @@ def plays(header: RunHeader) -> bool:
     return played.kind in TELLING_KINDS and not (played.releases or played.held_back)
 
 
-_PLAYED_COLUMNS = ("k", "t", "valid", "state", "v_meas", "steer_age")
+_PLAYED_COLUMNS = ("k", "t", "valid", "state", "v_meas", "steer_age", "seq", "samples_lost")
 
 
 def frequency_response(run: Run) -> FrequencyResponse:
@@ -165,9 +166,8 @@ def frequency_response(run: Run) -> FrequencyResponse:
         raise InputError(
             f"the run {run.folder.name} played no torque: a frequency response wants a sweep or a multisine"
         )
-    rate, settings = run.header.rig.rate, run.header.excitation
-    r, outputs, v, steer_age, held = _played_part(run, settings, rate)
-    build = theory_at(run.header, v, steer_age, held)
+    r, outputs, v, steer_age, held, one_of = _played_part(run, run.header.excitation)
+    build = theory_at(run.header, v, steer_age, held, one_of)
     theory = build()
     if not theory.stable:
         raise InputError(
@@ -175,7 +175,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
             "frequency response: choose another speed or controller"
         )
     predicted = theory.response(r)
-    band = settings.f_low, settings.f_high
+    band, rate = (run.header.excitation.f_low, run.header.excitation.f_high), run.header.rig.rate / one_of
     found = measure_lines(r, outputs, np.array([predicted[name] for name in RESPONSE_CHANNELS]), rate, band)
     whole = theory_of(run.header, run.header.bicycle, run.ticks)
     move = mover(whole, lambda changes: build(*whole.variant(changes)))
@@ -204,12 +204,16 @@ def add_response(run: Run, found: list[FrequencyResponse], unusable: list[str]) 
         unusable.append(str(error))
 
 
-def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Array, float, float, float]:
-    """Torque played (n,) and outputs (3, n) on an even grid, mean speed [m/s], age of the steer angle, mean hold [s].
+def _played_part(run: Run, settings: Excitation) -> tuple[Array, Array, float, float, float, float]:
+    """Torque played (n,) and outputs (3, n) on an even grid; mean speed [m/s], age of the steer angle and lateness [s].
 
-    Whole periods of a torque that repeats itself; of any other all of it, and its answer's end.
+    Whole periods of a torque that repeats itself; of any other all of it, and its answer's end. The last is how many
+    samples there were for each that was answered (`answered_one_of`): the grid has the pace of the loop.
     """
     ticks = whole_columns(run.ticks, (*_PLAYED_COLUMNS, *RESPONSE_CHANNELS.values()))
+    came = arrivals(ticks)
+    one_of = answered_one_of(run.header, came)
+    rate = run.header.rig.rate / one_of
     ticks = ticks[(ticks["valid"] == 1) & (ticks["state"] == State.RUNNING)]
     ticks = ticks[np.append(True, np.diff(ticks["t"]) > 0)] if len(ticks) else ticks
     r = played_torque(run, ticks)
@@ -231,8 +235,8 @@ def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Ar
         np.interp(even, t, y[rows[0] :]) for y in (r, *(ticks[column] for column in RESPONSE_CHANNELS.values()))
     )
     v = np.interp(even, t, ticks["v_meas"][rows[0] :])
-    held = mean_hold(bridged_samples(ticks, rate), rate)
-    return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"])), held
+    held = mean_lateness(run, came, bridged_samples(ticks, run.header.rig.rate), one_of)
+    return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"])), held, one_of
 
 
 def ratios(found: SpectralLines, of: str) -> tuple[ComplexArray, ComplexArray]:
@@ -270,7 +274,9 @@ def relative_std(coherence: Array, independent: float) -> Array:
     return np.sqrt((1.0 - kept) / (2.0 * independent * kept))
 
 
-def theory_at(header: RunHeader, v: float, steer_age: float = 0.0, held: float = 0.0) -> Callable[..., ExcitedLoop]:
+def theory_at(
+    header: RunHeader, v: float, steer_age: float = 0.0, held: float = 0.0, one_of: float = 1.0
+) -> Callable[..., ExcitedLoop]:
     """Theory of the loop that the header of a run describes.
 
     Parameters
@@ -278,15 +284,15 @@ def theory_at(header: RunHeader, v: float, steer_age: float = 0.0, held: float =
     header : RunHeader
     v : float
         Speed [m/s].
-    steer_age, held : float
-        As of `experiments.theory.run_theory.loop_theory` [s].
+    steer_age, held, one_of : float
+        As of `experiments.theory.run_theory.loop_theory`.
 
     Returns
     -------
     callable
         Builds it; takes ``real`` and ``more_delay`` of `excited_loop`, by default as designed.
     """
-    known, schedule = header.rig, header.schedule
+    known, schedule = slower_rig(header.rig, one_of), header.schedule
 
     def build(real: Variant | None = None, more_delay: float = 0.0) -> ExcitedLoop:
         return excited_loop(known, schedule, v, steer_age=steer_age, real=real, more_delay=held + more_delay)

@@ -16,10 +16,15 @@ from experiments.datatypes import LanePath, Marker, Response
 from experiments.recordings import artefacts
 from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
+from experiments.recordings.run_flaws.bursts import (
+    answered_one_of,
+    arrivals,
+    first_arrivals,
+    mean_lateness,
+)
 from experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     RunCourse,
-    arrivals,
     clock_differences,
     clock_remarks,
     first_running,
@@ -38,13 +43,13 @@ from experiments.recordings.states import (
     state_spans,
     telling_rows,
 )
-from experiments.theory.bridged_samples import bridged_samples, mean_hold
+from experiments.theory.bridged_samples import bridged_samples
 from experiments.theory.run_theory import LEAST_NOISE_ROWS, instrument_noise, theory_alone, theory_with
 from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.guidance.route import Route
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
-from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
+from hil.logs.stored_rows import FEW_ROWS, STRETCH_ROWS, StoredRows
 from hil.loop.states import State
 from hil.rig.rig import Rig
 from models.array_types import Array
@@ -162,12 +167,14 @@ class _Tally:
 def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], None]) -> Response:
     """Response of a long run, from its rows in stretches."""
     header, tally, signals = run.header, _Tally(), _MappedSignals()
+    assert isinstance(run.ticks, StoredRows)
+    one_of = answered_one_of(header, first_arrivals(run.ticks.stretches(_COLUMNS, FEW_ROWS)))
     first: Response | None = None
     markers: list[Marker] = []
     remarks: dict[str, None] = {}
     telling: list[np.ndarray] = []
     places: list[np.ndarray] = []
-    for part in _even_stretches(run, _telling(stretches, telling, places, header.route), tally, tell):
+    for part in _even_stretches(run, one_of, _telling(stretches, telling, places, header.route), tally, tell):
         first = first or part
         signals.add(part)
         markers += part.markers
@@ -175,9 +182,10 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     if first is None:
         require_samples(run, 0)
         raise AssertionError
+    late = mean_lateness(run, tally.came, tally.bridged, one_of)
     told = [
         *clock_remarks(np.concatenate(tally.clocks)),
-        *line_remarks(tally.came, tally.bridged, header.rig.rate),
+        *line_remarks(tally.came, tally.bridged, late, header.rig.rate),
         *remarks,
     ]
     if len(told) > REMARKS_KEPT:
@@ -196,7 +204,8 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
             bicycle,
             tally.noise,
             float(np.median(np.concatenate(tally.ages))),
-            mean_hold(tally.bridged, header.rig.rate),
+            late,
+            one_of,
         ),
         remarks=tuple(told),
         states=state_spans(np.concatenate(telling)),
@@ -258,10 +267,23 @@ class _MappedSignals:
 
 
 def _even_stretches(
-    run: Run, stretches: Iterator[np.ndarray], tally: _Tally, tell: Callable[[int], None]
+    run: Run, one_of: float, stretches: Iterator[np.ndarray], tally: _Tally, tell: Callable[[int], None]
 ) -> Iterator[Response]:
-    """Averaged response of each stretch of a run, one after the other without gap or overlap."""
-    rate = run.header.rig.rate
+    """Averaged response of each stretch of a run, one after the other without gap or overlap.
+
+    Parameters
+    ----------
+    run : Run
+    one_of : float
+        As of `answered_one_of`.
+    stretches : iterator of (n,) arrays
+        All its rows.
+    tally : _Tally
+        Added to.
+    tell : callable
+        Told how many rows have been read.
+    """
+    rate = run.header.rig.rate / one_of
     k = averaged_samples(1.0 / rate)
     seam = round(SEAM * rate / k) * k
     held, course, began = None, None, None
@@ -278,7 +300,7 @@ def _even_stretches(
             continue
         played = run.header.excitation
         course = course or RunCourse(
-            float(held["t"][0]), alone=bool(played.releases), lane_held_back=bool(played.held_back)
+            float(held["t"][0]), alone=bool(played.releases), one_of=one_of, lane_held_back=bool(played.held_back)
         )
         course = replace(course, began=began)
         known = round((held["t"][-1] - course.origin) * rate) + 1  # points that the rows reach

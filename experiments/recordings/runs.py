@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.datatypes import OURS, Marker, Response
 from experiments.recordings.checked import Recorded
+from experiments.recordings.run_flaws.bursts import answered_one_of, arrivals, came_in_bursts, mean_lateness
 from experiments.recordings.run_flaws.steer_jumps import AFTER_STEER_JUMP, jump_remarks, steer_jumps
 from experiments.recordings.states import held_back_rows, released_rows
 from experiments.theory.bridged_samples import BRIDGED_PERIODS, bridged_samples, mean_hold
@@ -28,9 +29,6 @@ FEWEST_BLOCKS = 5
 LEAST_DRIFT = 2e-4  # of the time, by which clocks run apart: two of quartz do by less
 JITTERS = 4.0  # times what the quickest samples scatter by, that clocks must have run apart to be told
 LEAST_BRIDGED = 0.01  # of the samples under control, from where on the loop acts later by enough to matter
-LEAST_TOGETHER = 0.1  # of the samples, that come with another, and of the ticks, without any: a line, no busy computer
-SAMPLE_NUMBERS = 1 << 16  # after which they begin anew
-MOST_AT_ONCE = 100  # samples in one tick; more is a device that restarted
 MOST_POINTS = 100  # of the grid for each sample there is, beyond which the times are wrong
 FEW_POINTS = 20_000
 ANALYSED_COLUMNS = (
@@ -69,6 +67,7 @@ class RunCourse:
     began: ControlStart | None = None  # when it was RUNNING first
     free_from: float | None = None  # s, device's clock: since then nobody holds the bicycle
     alone: bool = False  # torque went off now and then, and left the bicycle to itself
+    one_of: float = 1.0  # samples for each that was answered: the pace of the loop, and of the even grid
     lane_held_back: bool = False  # heading and place were left to themselves now and then: those moments are free
 
 
@@ -79,20 +78,24 @@ def recorded_run(run: Run) -> Recorded:
     require_samples(run, len(ticks))
     alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
     held_back = bool(run.header.excitation.held_back)
-    course = RunCourse(float(ticks["t"][0]), first_running(run.ticks), None, alone, held_back)
+    header, bicycle = run.header, run.header.bicycle
+    came, bridged = arrivals(run.ticks), bridged_samples(ticks, header.rig.rate)
+    one_of = answered_one_of(header, came)
+    late = mean_lateness(run, came, bridged, one_of)
+    course = RunCourse(float(ticks["t"][0]), first_running(run.ticks), None, alone, one_of, held_back)
     recorded, _ = recorded_part(run, ticks, course)
-    header, bicycle, response = run.header, run.header.bicycle, recorded.response
+    response = recorded.response
     assert response.free is not None
     return replace(
         recorded,
         response=replace(
             response,
             markers=release_markers(response.t, response.free) if alone or held_back else response.markers,
-            theory=theory_alone(header) if alone else theory_of(header, bicycle, ticks),
+            theory=theory_alone(header) if alone else theory_of(header, bicycle, ticks, late, one_of),
             remarks=(
                 *response.remarks,
                 *clock_remarks(clock_differences(ticks)),
-                *line_remarks(arrivals(run.ticks), bridged_samples(ticks, header.rig.rate), header.rig.rate),
+                *line_remarks(came, bridged, late, header.rig.rate),
             ),
         ),
     )
@@ -188,7 +191,7 @@ def recorded_part(
 
 def _grid_times(run: Run, ticks: np.ndarray, course: RunCourse, first: int, last: int | None) -> Array:
     """Times of the points of a run's even grid [s, device's clock], as of `recorded_part`."""
-    rate, t = run.header.rig.rate, ticks["t"]
+    rate, t = run.header.rig.rate / course.one_of, ticks["t"]
     _require_dense(run, ticks, rate)
     if last is None:
         last = round((t[-1] - course.origin) * rate) + 1
@@ -246,21 +249,7 @@ def clock_remarks(differences: Array) -> tuple[str, ...]:
     )
 
 
-def arrivals(rows: np.ndarray) -> Array:
-    """Count ticks under control, those with a sample, samples, and samples that came with another; (4,), of all rows.
-
-    Counts of several stretches may be added. Rows without these columns tell nothing.
-    """
-    if not {"seq", "samples_lost"} <= set(rows.dtype.names or ()):
-        return np.zeros(4)
-    running = rows["state"] == State.RUNNING
-    numbers, lost = (np.array(rows[name], float) for name in ("seq", "samples_lost"))
-    came = np.mod(np.diff(numbers), SAMPLE_NUMBERS) - np.diff(lost)
-    came = came[running[1:] & running[:-1] & (came >= 0) & (came <= MOST_AT_ONCE)]
-    return np.array([len(came), np.count_nonzero(came), came.sum(), came[came > 1].sum()], float)
-
-
-def line_remarks(came: Array, bridged: Array, rate: float) -> tuple[str, ...]:
+def line_remarks(came: Array, bridged: Array, late: float, rate: float) -> tuple[str, ...]:
     """Say that samples came in bursts, else which share of them was missing or no good.
 
     Parameters
@@ -269,17 +258,18 @@ def line_remarks(came: Array, bridged: Array, rate: float) -> tuple[str, ...]:
         As of `arrivals`.
     bridged : (3,) array
         As of `bridged_samples`.
+    late : float
+        As of `mean_lateness` [s].
     rate : float
         Of the loop [Hz].
     """
-    ticks, with_one, samples, together = came
-    if together <= LEAST_TOGETHER * samples or ticks - with_one <= LEAST_TOGETHER * ticks:
+    if not came_in_bursts(came):
         return bridged_remarks(bridged, rate)
-    at_once = samples / with_one
+    at_once = came[2] / came[1]
     return (
         f"t: samples came in bursts, {at_once:.2g} at a time every {1e3 * at_once / rate:.2g} ms, so that the torque "
-        "was late and a true model may be rejected: set the latency timer of the USB adapter to 1 ms "
-        "(docs/latency.md)",
+        f"was late; theory has the loop that much slower and its torque {1e3 * late:.2g} ms later for them, the mean "
+        "of the run: set the latency timer of the USB adapter to 1 ms (docs/latency.md)",
     )
 
 

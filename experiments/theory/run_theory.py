@@ -25,13 +25,15 @@ from hil.rig.rig import Rig
 from models.array_types import Array
 from models.linear.perturbed import Variant
 from models.linear.zero_order_hold import zoh
-from models.noise_statistics import white_noise_variance
+from models.noise_statistics import uneven_noise_variance, white_noise_variance
 from models.parameters import Bicycle
 from models.plant.drive_losses import DriveLosses
 
 SPEEDS_KEPT = 256  # speeds: those of a bicycle that slows down by 5 m/s
 MOUNTING_STD = {"imu_pitch": float(np.radians(0.3))}  # what the step `mounting` of a calibration leaves
 LEAST_NOISE_ROWS = 100
+UNEVEN_STEP = 0.1  # of the usual step from sample to sample, by which others differ from it
+UNEVEN_COUNTED = 0.05  # of the steps, beside gaps, beyond which samples come unevenly, as in bursts
 LONG_STEP = 1.5  # times the usual one from sample to sample, from which on one is missing between them
 GAPS_COUNTED = 0.2  # of the steps, beyond which hardly four samples in a row are left to tell the noise
 MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
@@ -41,25 +43,45 @@ LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 def instrument_noise(ticks: np.ndarray) -> Array:
     """Standard deviations (4,) of white noise in the readings of `MEASURED_CHANNELS`, while RUNNING.
 
-    The steps of an encoder count as noise; what the motion does over a gap does not.
+    The steps of an encoder count as noise; what the motion does over a gap, or in uneven steps, does not.
     """
     running = ticks["state"] == State.RUNNING
     if np.count_nonzero(running) < LEAST_NOISE_ROWS:
         return np.zeros(len(MEASURED_CHANNELS))
-    steps = np.diff(ticks["t"][running])
-    gaps = np.flatnonzero(steps > LONG_STEP * np.median(steps)) + 1
+    t = ticks["t"][running]
+    steps = np.diff(t)
+    usual = np.median(steps)
+    gaps = np.flatnonzero(steps > LONG_STEP * usual) + 1
     gaps = gaps if len(gaps) < GAPS_COUNTED * len(steps) else gaps[:0]
-    readings = (np.insert(ticks[name][running], gaps, np.nan) for name in MEASURED_CHANNELS)
-    return np.sqrt([white_noise_variance(y) for y in readings])
+    uneven = np.count_nonzero(np.abs(steps - usual) > UNEVEN_STEP * usual) - len(gaps) > UNEVEN_COUNTED * len(steps)
+    t, *readings = (np.insert(ticks[name][running], gaps, np.nan) for name in ("t", *MEASURED_CHANNELS))
+    return np.sqrt([uneven_noise_variance(y, t) if uneven else white_noise_variance(y) for y in readings])
 
 
-def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
-    """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
-    held = mean_hold(bridged_samples(ticks, header.rig.rate), header.rig.rate)
-    return theory_with(header, bicycle, instrument_noise(ticks), float(np.median(ticks["steer_age"])), held)
+def theory_of(
+    header: RunHeader, bicycle: Bicycle, ticks: np.ndarray, held: float | None = None, one_of: float = 1.0
+) -> Theory:
+    """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop.
+
+    Parameters
+    ----------
+    header : RunHeader
+    bicycle : Bicycle
+    ticks : (n,) array
+        Usable rows.
+    held : float or None
+        As of `loop_theory` [s]; None: as samples are missing.
+    one_of : float
+        As of `loop_theory`.
+    """
+    if held is None:
+        held = mean_hold(bridged_samples(ticks, header.rig.rate), header.rig.rate)
+    return theory_with(header, bicycle, instrument_noise(ticks), float(np.median(ticks["steer_age"])), held, one_of)
 
 
-def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: float, held: float = 0.0) -> Theory:
+def theory_with(
+    header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: float, held: float = 0.0, one_of: float = 1.0
+) -> Theory:
     """Theory of what moves in a run whose instruments are as noisy and as late as given.
 
     Parameters
@@ -70,8 +92,8 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
         As `instrument_noise` gives it.
     steer_age : float
         How much older the steer angle is than the inertial readings [s].
-    held : float
-        As `mean_hold` gives it [s].
+    held, one_of : float
+        As of `loop_theory`.
     """
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
@@ -79,11 +101,17 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, held back"
-    return replace(loop_theory(rig, schedule, name, noise, steer_age, held), linear=is_linear(header))
+    return replace(loop_theory(rig, schedule, name, noise, steer_age, held, one_of), linear=is_linear(header))
 
 
 def loop_theory(
-    rig: Rig, schedule: Controller, name: str, noise: Array, steer_age: float = 0.0, held: float = 0.0
+    rig: Rig,
+    schedule: Controller,
+    name: str,
+    noise: Array,
+    steer_age: float = 0.0,
+    held: float = 0.0,
+    one_of: float = 1.0,
 ) -> Theory:
     """Theory of a rig's whole sampled loop under a controller.
 
@@ -98,8 +126,11 @@ def loop_theory(
     steer_age : float
         How much older the steer angle is than the inertial readings [s].
     held : float
-        By which commands are obeyed later on average than the rig says, for samples are missing [s].
+        By which commands are obeyed later on average than the rig says, for samples are missing or in bursts [s].
+    one_of : float
+        Samples for each that was answered, if they came in bursts: see `slower_rig`.
     """
+    rig = slower_rig(rig, one_of)
     return Theory(
         f"{SAMPLED_LOOP}{name}",
         rig.bicycle,
@@ -109,6 +140,11 @@ def loop_theory(
         losses=rig.losses,
         known_delay=rig.obeyed_after + held,
     )
+
+
+def slower_rig(rig: Rig, one_of: float) -> Rig:
+    """Rig as it runs where one of so many samples is answered: observer and law take longer steps."""
+    return rig if one_of == 1.0 else replace(rig, rate=rig.rate / one_of, command_delay=rig.obeyed_after)
 
 
 def how_well_known(rig: Rig) -> dict[str, float]:

@@ -77,7 +77,7 @@ def new_loop(
         references=task.reference.samples(rig.rate),
         excitation=task.excitation.samples(rig.rate),
         freedom=task.excitation.freedom(rig.rate),
-        links=_links(rig, devices or [_simulated_node(rig)] * len(rig.ports), protocol),
+        links=links_of_rig(rig, devices, protocol),
         clock=_zero(DEVICE_CLOCK),
         timebase=_zero(TIMEBASE),
         raw=_zero(RAW),
@@ -113,8 +113,11 @@ def _simulated_node(rig: Rig) -> Introduction:
     return Introduction("node", round(rig.rate), session=SIMULATED_SESSION)
 
 
-def _links(rig: Rig, devices: Sequence[Introduction], protocol: int) -> np.ndarray:
-    """Decoder and state of each port, (P,) of LINK_STATE."""
+def links_of_rig(
+    rig: Rig, devices: Sequence[Introduction] | None = None, protocol: int = PROTOCOL_VERSION
+) -> np.ndarray:
+    """Decoder and state of each port, (P,) of LINK_STATE, for devices as of `new_loop`."""
+    devices = devices or [_simulated_node(rig)] * len(rig.ports)
     links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
         driver, link = device_of_run(port.device, min(protocol, said.protocol)), new_link()

@@ -79,7 +79,7 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
         kicks = kicks_in_turn(nominal, times, rng, stratum.model, stratum.kick, stratum.pushes)
         scenario = Scenario(speed=speed, kicks=kicks, release_after=RELEASE_DELAY, seed=int(rng.integers(2**31)))
         label = f"{nominal.name} {schedule.method} {v:g} m/s"
-        faults = missing_samples(stratum.missing, scenario.seed)
+        faults = missing_samples(stratum.missing, scenario.seed) + samples_in_bursts(stratum.burst)
         found.append(simulated_response(rig, schedule, scenario, emulation, truth, label, faults))
     return found
 
@@ -89,6 +89,11 @@ def missing_samples(share: float, seed: int) -> Faults:
     if share == 0.0:
         return ()
     return (Fault(FaultKind.DROP, start=UNDER_CONTROL, chance=share, seed=seed),)
+
+
+def samples_in_bursts(period: float) -> Faults:
+    """Faults by which samples are handed over at multiples of a period [s] only; none where that is 0."""
+    return (Fault(FaultKind.BURST, period),) if period else ()
 
 
 def suitable_controller(rig: Rig, method: str, rng: np.random.Generator) -> tuple[GainSchedule, list[float]]:

@@ -33,6 +33,7 @@ class Stratum:
     told: bool = True  # the rig says them
     pushes: tuple[float, float] = HAND_KICK_LENGTHS  # s, shortest and longest
     missing: float = 0.0  # share of the samples that never arrive, one by one by chance
+    burst: float = 0.0  # s, at multiples of which an adapter hands samples over; 0: each as it comes
 
 
 PULLED_DRIVES = {
@@ -62,13 +63,14 @@ STRATA = {
         ),
         Stratum("long pushes", drawn=False, pushes=(0.2, 0.3)),
         *(Stratum(f"missing {100 * share:g} %", drawn=False, missing=share) for share in (0.02, 0.05)),
+        *(Stratum(f"bursts {1e3 * period:g} ms", drawn=False, burst=period) for period in (0.008, 0.016)),
     )
 }
 
 HONEST_STRATA = tuple(  # of the study by default: drives, sensors, lines and hands as they should be
     name
-    for name, stratum in STRATA.items()
-    if not (stratum.losses.told or stratum.pitched or stratum.missing or stratum.pushes != HAND_KICK_LENGTHS)
+    for name, one in STRATA.items()
+    if not (one.losses.told or one.pitched or one.missing or one.burst or one.pushes != HAND_KICK_LENGTHS)
 )
 
 

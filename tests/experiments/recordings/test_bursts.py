@@ -1,4 +1,4 @@
-"""Samples that an adapter hands over several at a time are told as bursts, with their number, period and mend."""
+"""Samples that an adapter hands over several at a time are told as bursts; theory has the loop as slow and late."""
 
 import math
 from dataclasses import replace
@@ -7,7 +7,12 @@ import pytest
 
 from experiments.recordings import run_response
 from experiments.recordings.run_response import response_of_run
-from firmware_interface.twins.faults import Fault, FaultKind
+from experiments.recordings.runs import sampled_rows
+from experiments.studies.verdict_calibration import simulate as simulate_study
+from experiments.studies.verdict_calibration.judge import ask_verdict
+from experiments.studies.verdict_calibration.strata import StudyCampaign
+from experiments.theory.run_theory import instrument_noise, theory_of
+from firmware_interface.twins.faults import TO_NODE, Fault, FaultKind
 from hil.design.methods import design
 from hil.logs import log
 from hil.logs.log import read_run
@@ -16,6 +21,7 @@ from hil.runners import lockstep
 from hil.runners.simulated_run import simulate
 from models.catalogue import load_bicycle
 from models.plant.plant import Kick
+from models.plant.steer_drive import SteerDrive
 
 UNDER_CONTROL = 1.1  # s since power-up
 LOST = Fault(FaultKind.DROP, start=UNDER_CONTROL, chance=0.15)
@@ -67,3 +73,67 @@ def test_a_device_that_restarts_and_a_log_without_numbers_of_samples_are_none(mo
     assert told(response_of_run(replace(run, ticks=again))) == []
     names = [name for name in run.ticks.dtype.names if name not in ("seq", "samples_lost")]
     assert told(response_of_run(replace(run, ticks=run.ticks[names].copy()))) == []
+
+
+SLOW_TO_THE_NODE = Fault(FaultKind.DELAY, 0.006, start=UNDER_CONTROL, way=TO_NODE)
+
+
+@pytest.mark.parametrize(
+    ("period", "faults", "late"),
+    [(0.016, (), 0.003875), (0.008, (), 0.004125), (0.01, (), 0.0), (0.01, (SLOW_TO_THE_NODE,), 0.005)],
+)
+def test_theory_has_the_loop_at_the_pace_of_the_bursts_and_as_late_as_the_node_says(
+    monkeypatch, tmp_path, period, faults, late
+):
+    """Before: a loop of 5 ms, and nothing of the age of what it answers."""
+    run = ridden(monkeypatch, Fault(FaultKind.BURST, period), *faults)
+    response = response_of_run(run)
+    assert response.dt == pytest.approx(period, rel=1e-3)
+    assert response.theory.dynamics().dt == pytest.approx(response.dt)
+    assert response.theory.known_delay == pytest.approx(run.header.rig.obeyed_after + late, abs=5e-5)
+    saved = run.save(tmp_path / "run")
+    assert response_of_run(read_run(saved, everything=False)).theory.known_delay == response.theory.known_delay
+    monkeypatch.setattr(log, "LONG_LOG_BYTES", 0)
+    monkeypatch.setattr(run_response, "STRETCH_ROWS", 700)
+    long = response_of_run(read_run(saved, everything=False, stored=True))
+    assert (long.dt, long.theory.known_delay) == (response.dt, response.theory.known_delay)
+
+
+@pytest.mark.parametrize("lacks", ["raw bytes", "numbers of commands"])
+def test_where_no_answers_are_told_the_longer_hold_alone_is_known(monkeypatch, lacks):
+    run = ridden(monkeypatch, Fault(FaultKind.BURST, 0.016))
+    names = [name for name in run.ticks.dtype.names if name != "command_seq"]
+    run = replace(run, tapes={}) if lacks == "raw bytes" else replace(run, ticks=run.ticks[names].copy())
+    response = response_of_run(run)
+    assert response.dt == pytest.approx(0.016, rel=1e-3)
+    assert response.theory.known_delay == pytest.approx(run.header.rig.obeyed_after + 0.000125, abs=1e-5)
+
+
+@pytest.mark.parametrize("faults", [(), (LOST,), (Fault(FaultKind.BURST, 0.001),)])
+def test_a_loop_whose_samples_come_one_by_one_keeps_its_pace(monkeypatch, faults):
+    run = ridden(monkeypatch, *faults)
+    response, ticks = response_of_run(run), sampled_rows(run.ticks)
+    assert response.theory.dynamics().dt == run.header.rig.dt
+    assert response.theory.known_delay == theory_of(run.header, run.header.bicycle, ticks).known_delay
+
+
+def test_uneven_steps_of_the_motion_are_no_noise_of_the_instruments(monkeypatch):
+    """Before: up to 35 times as large of the steer."""
+    alone, bursts = (
+        instrument_noise(sampled_rows(ridden(monkeypatch, *faults).ticks))
+        for faults in ((), (Fault(FaultKind.BURST, 0.008),))
+    )
+    assert bursts[:3] == pytest.approx(alone[:3], rel=0.25)  # roll, yaw, steer; the accelerometer feels the answers too
+
+
+@pytest.mark.parametrize(("bicycle", "method"), [("Rigid", "lean"), ("Fisher", "lean"), ("Pista", "lqr")])
+def test_a_true_bicycle_is_accepted_though_its_samples_come_in_bursts(bicycle, method):
+    """Before: p 6e-5, 3e-6 and 0.0012."""
+    campaign = StudyCampaign(95200, 0, bicycle, "bursts 16 ms", method, 1.0, "single_mode")
+    assert ask_verdict(campaign).p > 0.05
+
+
+def test_a_drive_that_makes_too_little_is_rejected_though_samples_come_in_bursts(monkeypatch):
+    monkeypatch.setattr(simulate_study, "SteerDrive", lambda: SteerDrive(gain=0.9))
+    campaign = StudyCampaign(95200, 0, "Rigid", "bursts 16 ms", "lean", 1.0, "single_mode")
+    assert ask_verdict(campaign).p < 1e-3
