@@ -292,7 +292,8 @@ def run_loop(
     finally:
         loop.orders["demand"] = Demand.OFF
         recorder.flow[QUIT] = 1
-        thread.join(timeout=2.0)
+        if thread.ident is not None:  # else its start failed, and that is what the caller must hear of
+            thread.join(timeout=2.0)
         if recorder.loop_failure is not None:  # its thread is dead: nobody else writes to the ports
             _take_leave(ports, period, loop, wire, scratch)
         recorder.finish()

@@ -72,7 +72,7 @@ class Around:
             self.alive -= 1
             self.log.append(("join", timeout))
 
-        return SimpleNamespace(start=start, join=join, is_alive=lambda: self.alive > 0)
+        return SimpleNamespace(start=start, join=join, is_alive=lambda: self.alive > 0, ident=1)
 
     def recorder(self, record, flows, feed):
         assert record == self.record

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
@@ -364,6 +365,23 @@ def test_a_loop_that_cannot_begin_is_a_fault_that_says_why(wired):
     outcome = session._outcome(Operator(9.0), recorder, ["/dev/x", "/dev/y"])
     assert outcome.reason == "fault"
     assert "the real-time priority must be 1 to 99, or 0 for none, found 120" in outcome.cause
+
+
+@pytest.mark.parametrize("name", ["recorder", "tick"])
+def test_a_thread_that_cannot_start_is_told_as_it_is(wired, monkeypatch, name):
+    s, _, fds = wired
+    begin = threading.Thread.start
+
+    def start(self):
+        if self.name == name:
+            raise RuntimeError("can't start new thread")  # as CPython says it
+        begin(self)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        run_loop(fds, s.loop, 200.0, Operator(9.0), lambda *rows: None)
+    assert s.loop.orders["demand"] == Demand.OFF
+    assert "recorder" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_loop_that_ends_as_it_should_has_not_failed(ran):
