@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 
 from experiments.live.access import LOOPBACK, USUAL_PORT
 from experiments.live.launch import require_websockets
@@ -31,7 +32,8 @@ def open_page() -> None:
     ]
     for law in named_laws():  # of the run that begins: its kicks are fitted with it
         command += ["--controller", law.path]
-    subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+    page = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+    threading.Thread(target=page.wait, name="page", daemon=True).start()  # one that fails would stay as a zombie
 
 
 def free_port() -> int:
