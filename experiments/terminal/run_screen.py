@@ -95,9 +95,7 @@ class RunScreen:
         heed(typed, operator, hand.push if hand else None)
         if echo := mark_echo(typed, float(row["t"])):
             self._said, self._said_at = echo, now
-        for wish in self.feed.wishes() if self.feed else ():
-            if hand and wish.get("type") == "kick":
-                hand.push(-1 if wish["side"] == "left" else 1, wish["strength"])
+        self._grant_wishes()
         for t, text in hand.news() if hand else ():
             if t is not None:
                 operator.marks.append((t, "kick", text))
@@ -109,6 +107,15 @@ class RunScreen:
         if now - self._said_at < _SAID_FOR:
             told = [*told, self._said]
         self._show(live_line(row, self._rig, operator, pushed=hand is not None), "\n".join(told))
+
+    def _grant_wishes(self) -> None:
+        """Kick as pages ask for it; any process of this user may have written what is there."""
+        if self.feed is None or self.hand is None:
+            return
+        for wish in self.feed.wishes():
+            match wish:
+                case {"type": "kick", "side": "left" | "right" as side, "strength": float() | int() as strength}:
+                    self.hand.push(-1 if side == "left" else 1, strength)
 
     def with_remarks(self, outcome: Outcome) -> Outcome:
         """Add to the outcome of a run that never began what it waited for, and what to do."""

@@ -1,5 +1,7 @@
 """`riderless run` as it looks at 80 and at 60 columns, and the keys that are pressed before it has begun."""
 
+import io
+import json
 import math
 import shutil
 import time
@@ -7,8 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
+from rich.live import Live
 
+from experiments.emulation.hand import Hand
+from experiments.live.rows import SharedRun
 from experiments.terminal.operator import STOPPED_BY_KEY, heed, live_line
+from experiments.terminal.run_screen import RunScreen
 from hil.logs.log import read_run
 from hil.loop.states import State
 from hil.loop.tick_record import TICK
@@ -16,9 +23,12 @@ from hil.rig.rig import Rig
 from hil.runners.operator import Operator
 from models import catalogue
 from models.linear.prescribed_steer import InnerLoop
+from models.plant.plant import Kick
 from tests.experiments.commands.terminal_screen import Screen
 from tests.experiments.commands.test_init import be_patient
 from tests.experiments.commands.test_run_keys import terminal
+from tests.experiments.live.shared_memory import areas, new_feed
+from tests.hil.machine import gains
 from tests.paths import DOCS
 
 RIG = Rig(catalogue.load_bicycle("Benchmark"))
@@ -84,6 +94,29 @@ def test_an_arrow_is_one_key_and_kicks_only_an_emulated_bicycle():
     heed("\x1b[D", operator)
     assert operator.interrupted == STOPPED_BY_KEY
     assert operator.demand == 1, "one key ramps down, and does not switch off at once"
+
+
+def test_wishes_of_a_page_kick_the_emulated_bicycle_and_whatever_else_lies_there_does_nothing():
+    """Each process of this user may write to the memory that wishes lie in."""
+    asked, operator = [], Operator(10.0)
+    shown = RunScreen(str, Live(console=Console(file=io.StringIO())), RIG, gains(RIG), operator)
+    shown.feed = new_feed()
+    shown.hand = Hand(lambda side: asked.append(side) or Kick(0.0, 3.0 * side))
+    run = SharedRun(areas().rows, areas().orders)
+    for wish in (
+        {"type": "kick"},
+        {"type": "kick", "side": "left"},
+        {"type": "kick", "side": "up", "strength": 1.0},
+        {"type": "kick", "side": "left", "strength": "hard"},
+        {"type": "wind", "force": 3.0},
+        ["kick"],
+        {"type": "kick", "side": "left", "strength": 0.5},
+    ):
+        run.ask(json.dumps(wish))
+    run.close()
+    shown.watch(row(State.RUNNING))
+    assert asked == [-1]
+    assert -1.5 in list(shown.hand.memory), "half as hard"
 
 
 @pytest.mark.parametrize("columns", [80, NARROW])
