@@ -2,10 +2,15 @@
 
 A terminal sends SIGINT to all of its processes. A new interpreter imports for a second before a line of ours could
 ignore it, and would die in the midst of it with a traceback; so the signal is held back from its first instruction on.
+
+Workers also end when that program is killed: each holds the pipe that all wait at, so none of them would ever see its
+end.
 """
 
+import os
 import signal
-from multiprocessing import resource_tracker
+import threading
+from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 
 _INTERRUPT = {signal.SIGINT}
@@ -31,3 +36,15 @@ class QuietSpawnContext(SpawnContext):
 
 
 QUIET_SPAWN = QuietSpawnContext()
+
+
+def end_with_parent() -> None:
+    """End this process at once when the one that started it is gone, however that ended; an initializer of pools."""
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from firmware_interface.quiet_spawn import QUIET_SPAWN
+from firmware_interface.quiet_spawn import QUIET_SPAWN, end_with_parent
 from hil.controllers.controller import Controller
 from hil.rig.rig import Rig
 from hil.rig.task import Task
@@ -160,7 +160,8 @@ def spread(
 def worker_processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Give a pool of ``jobs`` processes, which ends with what it is used for, however that ends."""
     # new interpreters: a fork would copy locks that threads of this process hold
-    pool, others = ProcessPoolExecutor(jobs, mp_context=QUIET_SPAWN), set(active_children())
+    pool = ProcessPoolExecutor(jobs, mp_context=QUIET_SPAWN, initializer=end_with_parent)
+    others = set(active_children())
     try:
         yield pool
     except BaseException:  # Ctrl-C does not reach them, nor SIGTERM to this process alone

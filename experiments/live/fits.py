@@ -19,7 +19,7 @@ from experiments.datatypes import AGREEMENT, Comparison, Response
 from experiments.live.schema import LiveFit, ShownWindow
 from experiments.recordings.read import is_run, read_recording
 from experiments.recordings.runs import run_of
-from firmware_interface.quiet_spawn import QUIET_SPAWN
+from firmware_interface.quiet_spawn import QUIET_SPAWN, end_with_parent
 from hil.controllers.law_file import LawFile, know_named, named_laws
 from models.errors import InputError
 
@@ -29,7 +29,7 @@ _NICE = 19
 
 def new_fitter() -> ProcessPoolExecutor:
     """Process for fits, behind all others in the line for a processor."""
-    return ProcessPoolExecutor(1, mp_context=QUIET_SPAWN, initializer=_go_last)
+    return ProcessPoolExecutor(1, mp_context=QUIET_SPAWN, initializer=_begin_fitter)
 
 
 class FoundFits(NamedTuple):
@@ -185,6 +185,7 @@ def _said(c: Comparison) -> str:
     return f"{c.prediction.mode}, {verdict} (z {c.z_re:+.1f}, {c.z_im:+.1f})"
 
 
-def _go_last() -> None:
+def _begin_fitter() -> None:
+    end_with_parent()
     with suppress(OSError):
         os.nice(_NICE)

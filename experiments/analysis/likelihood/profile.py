@@ -18,6 +18,7 @@ from scipy.special import ndtri, stdtrit
 
 from experiments.analysis.identification import Identification
 from experiments.analysis.output_error import Linearisation, Segment, linearise
+from firmware_interface.quiet_spawn import end_with_parent
 from models.array_types import Array
 from models.errors import InputError
 
@@ -100,7 +101,8 @@ _taken: "list[_Work]" = []
 
 
 def _take(work: "_Work") -> None:
-    """Keep the work of a forked process."""
+    """Keep the work of a forked process, which ends with the one that forked it."""
+    end_with_parent()
     _taken[:] = [work]
 
 

@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from firmware_interface.quiet_spawn import end_with_parent
 from hil.logs import append_only
 from hil.loop.states import Demand
 from hil.runners import session
@@ -101,7 +102,7 @@ def _count_for_ever() -> None:
 def busy(processes: int) -> Iterator[None]:
     """Processes that never rest, while this lasts."""
     context = multiprocessing.get_context("forkserver")
-    hogs = [context.Process(target=_count_for_ever, name="hog", daemon=True) for _ in range(processes)]
+    hogs = [context.Process(target=_count_until_alone, name="hog", daemon=True) for _ in range(processes)]
     for hog in hogs:
         hog.start()
     try:
@@ -110,6 +111,11 @@ def busy(processes: int) -> Iterator[None]:
         for hog in hogs:
             hog.kill()
             hog.join()
+
+
+def _count_until_alone() -> None:
+    end_with_parent()
+    _count_for_ever()
 
 
 def _hog() -> None:
