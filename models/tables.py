@@ -17,6 +17,17 @@ def plain_number(value: float, digits: int) -> str:
     return f"{float(f'{value:.{digits}g}'):g}"
 
 
+def require_pandas() -> Any:
+    """Import pandas, which is needed for data frames alone; raises InputError where it is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise InputError(
+            "a data frame needs pandas, which is not installed; install it: python -m pip install pandas"
+        ) from None
+    return pandas
+
+
 def data_frame(columns: Mapping[str, Any], index: str | None = None) -> "pandas.DataFrame":
     """Make a pandas data frame of columns of one length, the one called ``index``, if any, as its index.
 
@@ -25,11 +36,7 @@ def data_frame(columns: Mapping[str, Any], index: str | None = None) -> "pandas.
     InputError
         When pandas is not installed.
     """
-    try:
-        import pandas
-    except ImportError:
-        raise InputError("a data frame needs pandas, which is not installed; pip install pandas") from None
-    frame = pandas.DataFrame(dict(columns))
+    frame = require_pandas().DataFrame(dict(columns))
     return frame if index is None else frame.set_index(index)
 
 

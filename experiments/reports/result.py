@@ -28,7 +28,7 @@ from experiments.reports.analysis_text import (
 from experiments.reports.answer import Answer, answer_of
 from experiments.reports.text import TextBlock, plain_text
 from hil.logs.log import Run
-from models.errors import InputError
+from models.tables import require_pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -139,13 +139,7 @@ class AnalysisResult:
         InputError
             When pandas is not installed.
         """
-        try:
-            from pandas import DataFrame
-        except ImportError:
-            raise InputError(
-                "wanted pandas for a data frame, which is not installed; install it: python -m pip install pandas"
-            ) from None
-        return DataFrame(self.analysis.as_json()["windows"])
+        return require_pandas().DataFrame(self.analysis.as_json()["windows"])
 
     def write_report(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write ``report.html``, ``report.json`` and the figures into a folder (made when absent); returns the page.

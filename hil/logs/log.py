@@ -39,6 +39,7 @@ from hil.logs.writer import RunWriter
 from hil.loop.tick_record import TICK
 from hil.memory import TooMuchMemory
 from models.errors import InputError
+from models.tables import data_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -102,14 +103,7 @@ class Run:
         InputError
             pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise InputError(
-                "a frame needs the library pandas, which is not installed; install it (python -m pip install pandas) "
-                "or use the arrays in run.ticks"
-            ) from None
-        return pandas.DataFrame({name: self.ticks[name].copy() for name in self.ticks.dtype.names or ()})
+        return data_frame({name: self.ticks[name].copy() for name in self.ticks.dtype.names or ()})
 
     def batches(self) -> Iterator[tuple[int, NDArray, bytes]]:
         """Rows in the batches their tapes were written in, each with the number of its first tick and its tape."""

@@ -88,7 +88,7 @@ def test_its_frame_is_a_copy_of_its_columns(monkeypatch):
     assert frame["k"].tolist() == run.ticks["k"].tolist()
     assert not np.shares_memory(frame["k"].to_numpy(), run.ticks)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match="needs the library pandas"):
+    with pytest.raises(InputError, match="a data frame needs pandas, which is not installed"):
         run.to_frame()
 
 

@@ -97,7 +97,7 @@ def test_a_frame_has_the_columns_of_the_log(run):
 
 def test_without_pandas_one_sentence_says_what_to_do(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match="needs the library pandas"):
+    with pytest.raises(InputError, match="a data frame needs pandas, which is not installed"):
         run.to_frame()
 
 
