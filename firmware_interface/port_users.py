@@ -53,7 +53,7 @@ def _is_device(number: int, real: str) -> bool:
 def _tty_index(number: int, fd: str) -> str:
     """Number of the pseudo-terminal whose other end is a file of a process."""
     with suppress(OSError):
-        for line in (_PROCESSES / str(number) / "fdinfo" / fd).read_text().splitlines():
+        for line in (_PROCESSES / str(number) / "fdinfo" / fd).read_text(encoding="ascii").splitlines():
             if line.startswith("tty-index:"):
                 return line.split()[1]
     return ""
@@ -62,5 +62,5 @@ def _tty_index(number: int, fd: str) -> str:
 def _named(number: int) -> str:
     name = "a program"
     with suppress(OSError):
-        name = (_PROCESSES / str(number) / "comm").read_text().strip()
+        name = (_PROCESSES / str(number) / "comm").read_text(encoding="utf-8", errors="replace").strip()
     return f"{name} (process {number})"

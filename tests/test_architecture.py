@@ -36,6 +36,7 @@ LAYERS = {  # inside a room, the lowest first; a folder imports only itself and 
 }
 DOORS = {f"{room}/__init__.py" for room in ROOMS}  # name what their rooms offer, lazily
 TOP_OF_THE_ROOM = {"experiments/cli.py": "commands"}  # files at a room's top that belong to a layer above
+TEXT_OF_FILES = {"read_text", "write_text"}  # of a path; without an encoding they take that of the computer
 MOST_FILES = 15  # in a folder; commands apart
 ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
@@ -144,6 +145,13 @@ def test_files_are_short_and_library_code_is_silent(path):
             silent = all(isinstance(s, ast.Pass) for s in node.body)
             broad = node.type is None or (isinstance(node.type, ast.Name) and node.type.id.endswith("Exception"))
             assert not (silent and broad), f"{name}:{node.lineno} swallows everything"
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_text_files_are_read_and_written_in_utf_8_wherever_it_runs(path):
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TEXT_OF_FILES:
+            assert "encoding" in {keyword.arg for keyword in node.keywords}, f"{name_of(path)}:{node.lineno}"
 
 
 @pytest.mark.parametrize("path", [p for p in sources() if "/commands/" in name_of(p)], ids=name_of)

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.datatypes import Comparison
 from models.errors import InputError
+from models.text_file import read_text_file, why_unreadable
 
 AUTHOR_WINDOWS_FILE = "author_windows.json"  # lies beside the logs
 SAME_WINDOW_START = 0.3  # s between two starts of the same window
@@ -50,14 +51,17 @@ def read_author_windows(paths: Sequence[Path]) -> list[HandCut]:
     """
     cuts: list[HandCut] = []
     for folder in dict.fromkeys(path.parent for path in paths):
-        if not (folder / AUTHOR_WINDOWS_FILE).exists():
+        path = folder / AUTHOR_WINDOWS_FILE
+        if not path.exists():
             continue
         try:
-            rows = json.loads((folder / AUTHOR_WINDOWS_FILE).read_text())["windows"]
+            rows = json.loads(read_text_file(path))["windows"]
             cuts += [HandCut(r["file"], r["start"], r["stop"], r["sigma"], r["omega"]) for r in rows]
+        except (UnicodeDecodeError, OSError) as error:
+            raise InputError(f"{path} cannot be read: {why_unreadable(error)}; correct it or move it away") from None
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{folder / AUTHOR_WINDOWS_FILE} wants a list 'windows' with file, start, stop, sigma and omega, "
+                f"{path} wants a list 'windows' with file, start, stop, sigma and omega, "
                 f"found {error!r}: correct it or move it away"
             ) from None
     return cuts

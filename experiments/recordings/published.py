@@ -31,7 +31,7 @@ class Figure7:
 
 def figure7() -> Figure7:
     """Read the 26 published points, taken off the vector figure to about 0.01."""
-    return _parse(files("experiments.recordings").joinpath("data/kooijman2008_figure7.csv").read_text())
+    return _parse(files("experiments.recordings").joinpath("data/kooijman2008_figure7.csv").read_text(encoding="utf-8"))
 
 
 def is_table(path: Path) -> bool:

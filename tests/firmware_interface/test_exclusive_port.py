@@ -16,6 +16,7 @@ from tests.firmware_interface.twins.plants import Spinner
 
 NOBODY = 65534
 HOLD = "fd = os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY)"
+RENAMED = "open('/proc/self/comm', 'wb').write(b'caf\\xe9'); " + HOLD
 OURS = "port = open_port(sys.argv[1])"
 HOLDER = (
     "import os, sys; from firmware_interface.port import open_port; {}; print('has it', flush=True); sys.stdin.read()"
@@ -89,6 +90,14 @@ def test_whoever_had_it_open_before_is_named(pseudo):
     finally:
         other.communicate()
     open_port(pseudo.path).close()
+
+
+def test_a_program_with_a_name_that_is_no_utf_8_is_named_too(pseudo):
+    other = holder(RENAMED, pseudo.path)
+    try:
+        assert port_users(pseudo.path) == [f"caf\N{REPLACEMENT CHARACTER} (process {other.pid})"]
+    finally:
+        other.communicate()
 
 
 def test_the_device_behind_a_pseudo_terminal_is_no_other_program(pseudo):

@@ -48,6 +48,12 @@ def test_a_file_of_another_kind_is_told(tmp_path):
     assert author_windows.read_author_windows([tmp_path.parent / "elsewhere.log"]) == []
 
 
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    (tmp_path / author_windows.AUTHOR_WINDOWS_FILE).write_bytes('{"note": "Mühle", "windows": []}'.encode("latin-1"))
+    with pytest.raises(InputError, match="cannot be read: it is no text in UTF-8"):
+        author_windows.read_author_windows([tmp_path / "a.log"])
+
+
 def test_a_folder_stands_for_what_lies_in_it(tmp_path):
     recording = ",".join(kooijman.COLUMNS) + "\n" + "0,2.5,0\n" * 60
     (tmp_path / "run52.csv").write_text(recording)

@@ -122,7 +122,8 @@ class ControllerProcess:
     @property
     def said(self) -> str:
         """Words on its standard output and standard error, on one line."""
-        texts = [(self._root / name).read_text(errors="replace") for name in ("said", "terminal") if self._has(name)]
+        files = [self._root / name for name in ("said", "terminal") if self._has(name)]
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
         return re.sub(r"\s+", " ", " ".join(texts))
 
     def _has(self, name: str) -> bool:
@@ -150,7 +151,7 @@ class RealtimeBench:
         folder.mkdir(parents=True, exist_ok=True)
         timing = LoopTiming(rate=self.rig.rate, drive_lag=self.rig.drive_lag)
         schedule = design(self.rig.bicycle, "lqr", (4.5, 5.0, 5.5), timing)
-        self._gains.write_text(schedule.to_toml())
+        self._gains.write_text(schedule.to_toml(), encoding="utf-8")
         warm_up(self.rig, schedule)  # no controller shall spend its case on compiling
         self._twin: VirtualProcess | None = None
         self._visits = 0
