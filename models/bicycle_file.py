@@ -9,11 +9,11 @@ from typing import Any
 
 from models.errors import InputError, UnusualBicycle, nearest
 from models.file_format import describe_kind
-from models.likely_mistakes import corrected, likely_mistakes
 from models.parameter_table import DISPENSABLE, PARAMETERS
-from models.parameter_units import si_parameters
-from models.plausible import Values, odd_traits
-from models.plausible_deviations import odd_deviations
+from models.plausibility.deviations import odd_deviations
+from models.plausibility.likely_mistakes import corrected, likely_mistakes
+from models.plausibility.parameter_units import si_parameters
+from models.plausibility.traits import Values, odd_traits
 from models.text_file import read_text_file, why_unreadable
 
 FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")

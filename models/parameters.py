@@ -164,9 +164,9 @@ class Bicycle:
 
         Keys: ``name``, optional ``source``, ``note``, ``missing`` and ``trust``, a table ``[parameters]`` and
         optionally a table ``[std]``. Parameters named in ``missing`` may be left out; a parameter may carry its unit
-        (``lam_deg``, ``w_mm``, ``IFxx_g_cm2``; `models.parameter_units`). What is read must be plausible
-        (`models.plausible`), unless ``trust`` is true or the file says why it is to be trusted; then a warning names
-        what is unusual.
+        (``lam_deg``, ``w_mm``, ``IFxx_g_cm2``; `models.plausibility.parameter_units`). What is read must be plausible
+        (`models.plausibility.traits`), unless ``trust`` is true or the file says why it is to be trusted; then a
+        warning names what is unusual.
 
         Raises
         ------

@@ -6,9 +6,9 @@ import pytest
 
 from models.catalogue import load_bicycle
 from models.errors import InputError
-from models.parameter_units import UNITS
 from models.parameters import PARAMETERS, Bicycle
-from tests.models.bicycle_mistakes import values_of
+from models.plausibility.parameter_units import UNITS
+from tests.models.plausibility.bicycle_mistakes import values_of
 from tests.paths import DOCS
 
 PAGE = (DOCS / "bicycle-file.md").read_text(encoding="utf-8")

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from math import sqrt
 
 from models.parameter_table import PARAMETERS
-from models.parameter_units import units_of
-from models.plausible import TRAITS, Values
+from models.plausibility.parameter_units import units_of
+from models.plausibility.traits import TRAITS, Values
 from models.tables import plain_number
 
 _LARGEST_SHARE = 1.0 / 3.0  # of the parameter's size; of the catalogue's, the trail of Balanceassistv1 is largest, 0.24

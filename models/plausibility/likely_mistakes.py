@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import degrees, log, pi, radians
 
 from models.parameter_table import MASSES, PARAMETERS, RADII
-from models.parameter_units import units_of
-from models.plausible import TRAITS, Values, odd_traits
+from models.plausibility.parameter_units import units_of
+from models.plausibility.traits import TRAITS, Values, odd_traits
 from models.tables import plain_number
 
 STANDARD_GRAVITY = 9.80665  # m/s^2, newtons per kilogram

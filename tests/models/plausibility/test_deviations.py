@@ -7,7 +7,7 @@ import pytest
 from models.catalogue import load_bicycle
 from models.errors import InputError, UnusualBicycle
 from models.parameters import Bicycle
-from tests.models.bicycle_mistakes import values_of
+from tests.models.plausibility.bicycle_mistakes import values_of
 
 BENCHMARK = values_of(load_bicycle("Benchmark"))
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from models.catalogue import load_bicycle
-from tests.models.test_plausible import refusal, written
+from tests.models.plausibility.test_traits import refusal, written
 
 # Units behind the names --------------------------------------------------------------------------------------
 

@@ -12,10 +12,10 @@ import pytest
 
 from models.catalogue import bicycle_names, load_bicycle
 from models.errors import InputError, UnusualBicycle
-from models.likely_mistakes import likely_mistakes
 from models.parameters import PARAMETERS, Bicycle
-from models.plausible import TRAITS, odd_traits
-from tests.models.bicycle_mistakes import spoiled, values_of
+from models.plausibility.likely_mistakes import likely_mistakes
+from models.plausibility.traits import TRAITS, odd_traits
+from tests.models.plausibility.bicycle_mistakes import spoiled, values_of
 from tests.paths import SHARED
 
 NAMES = ("Benchmark", "Silver", "Gyro_computed", "Browser", "DelftSbW2024")
