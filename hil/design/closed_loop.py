@@ -4,10 +4,9 @@ A kicked, controlled bicycle shows the eigenvalues of this map, not those of the
 model, which knows no observer. At constant speed the observer is linear, so its matrices are read
 off the compiled observer itself by unit vectors: there is no second description of it to disagree.
 
-The state is that of `hil.design.sampled_plant` (6), then the estimates of the observer (7), then the
-controller's own states, if it has any, then the integral of a drive that has one inside, then the commands that wait
-where the delay is longer than one sample. A drive that obeys a steer rate or angle makes its torque from the steer's
-error (`models.linear.prescribed_steer.driven_steer`), with the lag of its torque: it need not be quick.
+What stands where in its state says `hil.design.loop_parts.state_layout`. A drive that obeys a steer rate or angle makes
+its torque from the steer's error (`models.linear.prescribed_steer.driven_steer`), with the lag of its torque: it need
+not be quick.
 """
 
 import math
@@ -16,55 +15,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hil.controllers.controller import Controller, LinearLaw
-from hil.design.loop_parts import lane_part
-from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL, settled_drive
+from hil.design.loop_parts import lane_part, starts
 from hil.design.loop_parts.hardware import LoopHardware as LoopHardware
 from hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
 from hil.design.loop_parts.instruments import gyro_readings as gyro_readings
 from hil.design.loop_parts.instruments import instrument_map as instrument_map
 from hil.design.loop_parts.instruments import yaw_rate as yaw_rate
-from hil.design.loop_parts.observer_part import OBSERVED as OBSERVED
-from hil.design.loop_parts.observer_part import observer_maps as observer_maps
+from hil.design.loop_parts.observer_part import OBSERVED, observer_maps
 from hil.design.loop_parts.plant_part import sample_plant
-from hil.design.sampled_plant import (
-    BICYCLE_PART,
-    LOOP_STATES,
-    T_DRIVE,
-    U_PREV,
-    Z_ROUNDING,
-    LoopTiming,
-    SampledModel,
-    continuous,
-)
-from hil.design.schedule import needs_place, require_same_kind
+from hil.design.loop_parts.state_layout import DRIVE_SIGNALS, OBSERVER_PART, PLANT_PART, state_layout
+from hil.design.sampled_plant import U_PREV, Z_ROUNDING, LoopTiming, SampledModel, continuous
+from hil.design.schedule import require_same_kind
 from hil.loop.observer import Observer
 from hil.loop.place.settings import PlaceSettings
 from models.array_types import Array
 from models.coordinates import PHI_DOT
-from models.coordinates import STATES as BICYCLE_STATES
 from models.linear.perturbed import Variant
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
-_DRIVE_SIGNALS = {"T": T_DRIVE, "T_meas": T_DRIVE, "u_prev": U_PREV}
-SINCE_KICK = 0.1  # s, from a kick to the beginning of a window, which opens as the kick ends
-USUAL_KICK, AFTER_KICK = 0.3, 0.5  # rad/s of lean rate, and s in which it tells on a law
-RATE_SIZE = 4.0  # 1/s, usual rate per usual angle of a bicycle in free motion
-LEAST_KICK = 0.02  # of the largest effect, below which a start is not put down to a kick
 MISREAD_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
 MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes
 PLANTS_KEPT = 8  # speeds at which the sampled plant is kept: a window asks for its beginning, mean and end in turn
 _DELAY_ROUNDING = 1e-9  # of a sample
-WHOLE_LOOP_STATES = LOOP_STATES + tuple(f"{name}_est" for name in OBSERVED)
-
-# Parts of the state of the whole loop.
-PLANT_PART = slice(0, len(LOOP_STATES))  # bicycle, drive and command followed
-MOTION_PART = slice(0, U_PREV)  # bicycle and drive: what moves between samples
-OBSERVER_PART = slice(len(LOOP_STATES), len(WHOLE_LOOP_STATES))
-ESTIMATE_PART = slice(len(LOOP_STATES), len(LOOP_STATES) + len(BICYCLE_STATES))  # of the bicycle's four states
-PHI_DOT_EST, PSI_DOT_EST = (WHOLE_LOOP_STATES.index(name) for name in ("phi_dot_est", "psi_dot_est"))
-
-_ESTIMATES_USED = tuple(len(LOOP_STATES) + OBSERVED.index(name) for name in ("psi_dot", "phi"))
+_ESTIMATES_USED = tuple(OBSERVER_PART.start + OBSERVED.index(name) for name in ("psi_dot", "phi"))
 
 
 class SampledLoop:
@@ -122,22 +96,10 @@ class SampledLoop:
         self._timing = LoopTiming(rate=1.0 / dt, delay=min(delay - whole, 1.0), drive_lag=drive_lag)
         self._x_imu, self._z_imu, self._steer_age = x_imu, z_imu, steer_age
         self._settings = observer.as_record(bicycle, dt, drive_lag, x_imu, z_imu, command_delay)
-        own = WHOLE_LOOP_STATES + tuple(f"{name}_law" for name in schedule.states)
-        self._law_part = slice(len(WHOLE_LOOP_STATES), len(own))
-        self._motion = list(range(len(LOOP_STATES)))[MOTION_PART]  # what moves between samples
-        self._drive_part = [T_DRIVE]
-        if drive is not None and drive.integrates:
-            self._drive_part.append(len(own))
-            self._motion.append(len(own))
-            own += (DRIVE_INTEGRAL,)
-        self._lane = slice(0, 0)  # of heading and place in the bicycle, then in the tracker
-        if needs_place(schedule):
-            self._lane = slice(len(own), len(own) + len(lane_part.LANE_PART_STATES))
-            self._motion[T_DRIVE:T_DRIVE] = range(len(own), len(own) + len(lane_part.LANE_PLANT_STATES))
+        self.layout = state_layout(schedule, drive, whole)
+        self.states = self.layout.states
+        if self.layout.keeps_lane:
             self._tracking = (place or PlaceSettings()).as_record(bicycle, dt)
-            own += lane_part.LANE_PART_STATES
-        self.states = own + tuple(f"u_prev_{i}" for i in range(2, 2 + whole))
-        self._waiting = range(len(own), len(self.states))  # commands of two, three, ... samples ago
         self.output = np.zeros(len(self.states))
         self.output[PHI_DOT] = 1.0
         self._plants: dict[float, tuple[SampledModel, Array]] = {}  # the latest, by speed
@@ -191,7 +153,7 @@ class SampledLoop:
         """Bicycle and drive over one sample, and the output matrix (4, 6) to the instruments."""
         if v not in self._plants:
             H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
-            model = sample_plant(self.real, v, self._timing, self.drive, bool(self._lane.stop))
+            model = sample_plant(self.real, v, self._timing, self.drive, self.layout.keeps_lane)
             if len(self._plants) == PLANTS_KEPT:
                 del self._plants[next(iter(self._plants))]
             self._plants[v] = model, H
@@ -204,24 +166,24 @@ class SampledLoop:
         """
         read = v if read is None else read
         model, H = self._plant_at(v)
-        motion, n = self._motion, len(self._motion)
+        motion, n = self.layout.motion, len(self.layout.motion)
         E, S = observer_maps(self._settings, read, self._steer_age)
         law = self.schedule.linearised(read)
         whole = np.zeros((len(self.states), len(self.states)))
         whole[np.ix_(motion, motion)] = model.F[:n, :n]
         whole[OBSERVER_PART, PLANT_PART] = S @ H
         whole[OBSERVER_PART, OBSERVER_PART] = E
-        if self._lane.stop:
-            lane_part.track(whole, self._tracking, read, self._lane, _ESTIMATES_USED)
+        if self.layout.keeps_lane:
+            lane_part.track(whole, self._tracking, read, self.layout.lane, _ESTIMATES_USED)
         told = self._told(law, whole, H)
         whole[U_PREV] = law.D @ told  # the next command, from the estimates just made
-        whole[U_PREV, self._law_part] += law.C
-        whole[self._law_part] = law.B @ told
-        whole[self._law_part, self._law_part] += law.A
-        commands = [U_PREV, *self._waiting]  # of one, two, ... samples ago
+        whole[U_PREV, self.layout.law] += law.C
+        whole[self.layout.law] = law.B @ told
+        whole[self.layout.law, self.layout.law] += law.A
+        commands = self.layout.commands
         whole[commands[1:], commands[:-1]] = 1.0
         whole[motion, commands[-1]] += model.F[:n, n]  # until the new command is obeyed
-        if self._waiting:
+        if self.layout.waiting:
             whole[motion, commands[-2]] += model.G[:n]
         else:
             whole[motion] += np.outer(model.G[:n], whole[U_PREV])
@@ -234,19 +196,19 @@ class SampledLoop:
             if name in OBSERVED:
                 row[:] = estimates[OBSERVED.index(name)]
             elif name in lane_part.LANE_TOLD:
-                row[:] = whole[self._lane][lane_part.LANE_TOLD[name]]
+                row[:] = whole[self.layout.lane][lane_part.LANE_TOLD[name]]
             elif name in MEASURED_CHANNELS:
                 row[PLANT_PART] = H[MEASURED_CHANNELS.index(name)]
-            elif name in _DRIVE_SIGNALS:
-                row[_DRIVE_SIGNALS[name]] = 1.0
+            elif name in DRIVE_SIGNALS:
+                row[DRIVE_SIGNALS[name]] = 1.0
         return told
 
     def input_vector(self, v: float) -> Array:
         """Change of the next state per N m (rad/s, rad) added to the command at a sample, (m,)."""
         whole = np.zeros(len(self.states))
         whole[U_PREV] = 1.0
-        if not self._waiting:
-            whole[self._motion] = self._plant_at(v)[0].G[: len(self._motion)]
+        if not self.layout.waiting:
+            whole[self.layout.motion] = self._plant_at(v)[0].G[: len(self.layout.motion)]
         return whole
 
     def misread(self, v: float) -> Array:
@@ -266,8 +228,8 @@ class SampledLoop:
         _, S = observer_maps(self._settings, v, self._steer_age)
         N = np.zeros((len(self.states), len(MEASURED_CHANNELS)))
         N[OBSERVER_PART] = S * stds
-        if self._lane.stop:
-            lane_part.track(N, self._tracking, v, self._lane, _ESTIMATES_USED, own=False)
+        if self.layout.keeps_lane:
+            lane_part.track(N, self._tracking, v, self.layout.lane, _ESTIMATES_USED, own=False)
         law = self.schedule.linearised(v)
         return self._commanded(v, N, law, np.array([self._noise_told(name, N, stds) for name in law.inputs]))
 
@@ -282,21 +244,21 @@ class SampledLoop:
             Standard deviation [m] of a fix, if one came with every sample.
         """
         N = np.zeros((len(self.states), 1))
-        if not self._lane.stop:
+        if not self.layout.keeps_lane:
             return N[:, 0]
-        N[self._lane, 0] = lane_part.fix_noise(self._tracking, v, sigma)
+        N[self.layout.lane, 0] = lane_part.fix_noise(self._tracking, v, sigma)
         law = self.schedule.linearised(v)
         told = np.array(
-            [N[self._lane][lane_part.LANE_TOLD[x]] if x in lane_part.LANE_TOLD else [0.0] for x in law.inputs]
+            [N[self.layout.lane][lane_part.LANE_TOLD[x]] if x in lane_part.LANE_TOLD else [0.0] for x in law.inputs]
         )
         return self._commanded(v, N, law, told)[:, 0]
 
     def _commanded(self, v: float, N: Array, law: LinearLaw, told: Array) -> Array:
         """Noise ``N`` (m, k) of the estimates, with what the law makes of that in its inputs, ``told`` (p, k)."""
         N[U_PREV] = law.D @ told
-        N[self._law_part] = law.B @ told
-        if not self._waiting:
-            N[self._motion] += np.outer(self._plant_at(v)[0].G[: len(self._motion)], N[U_PREV])
+        N[self.layout.law] = law.B @ told
+        if not self.layout.waiting:
+            N[self.layout.motion] += np.outer(self._plant_at(v)[0].G[: len(self.layout.motion)], N[U_PREV])
         return N
 
     def _noise_told(self, name: str, N: Array, stds: Array) -> Array:
@@ -304,7 +266,7 @@ class SampledLoop:
         if name in OBSERVED:
             return np.asarray(N[OBSERVER_PART][OBSERVED.index(name)])
         if name in lane_part.LANE_TOLD:
-            return np.asarray(N[self._lane][lane_part.LANE_TOLD[name]])
+            return np.asarray(N[self.layout.lane][lane_part.LANE_TOLD[name]])
         if name in MEASURED_CHANNELS:
             return np.diag(stds)[MEASURED_CHANNELS.index(name)]
         return np.zeros(len(stds))
@@ -312,66 +274,10 @@ class SampledLoop:
     def embed(self, v: float) -> Array:
         """Matrix from a bicycle state in motion to the whole loop state, (m, 4).
 
-        Estimates are as the readings say and the drive has settled; a law with states has them from `SINCE_KICK` of
-        the same motion, and so has a drive that leads the steer.
+        Estimates are as the readings say and the drive has settled; a law with states has them from the same motion
+        since a kick a moment ago, and so has a drive that leads the steer.
         """
-        X = self._settled_start(v)
-        return X if not self.schedule.states and self.drive is None else self._moved_start(v, X)
-
-    def _moved_start(self, v: float, X: Array) -> Array:
-        """Start (m, 4) of a loop that was kicked from rest a moment ago, so that its law remembers the motion since.
-
-        What no kick makes in that time starts as in ``X``, at rest.
-        """
-        rest = X.copy()
-        rest[self._law_part] = 0.0
-        moved = np.linalg.matrix_power(self.matrix(v), round(SINCE_KICK / self.dt)) @ rest
-        sizes = np.array([1.0, 1.0, RATE_SIZE, RATE_SIZE])  # of angles and rates in a usual motion
-        kick = np.linalg.pinv(moved[BICYCLE_PART] / sizes[:, None] * sizes, rcond=LEAST_KICK)
-        kick = sizes[:, None] * kick / sizes
-        return moved @ kick + X @ (np.eye(len(sizes)) - moved[BICYCLE_PART] @ kick)
-
-    def _settled_start(self, v: float) -> Array:
-        """Start (m, 4) with true estimates, and drive and law settled as in a motion that is slow against both."""
-        A, n = self.real.system(v)[0], len(BICYCLE_STATES)
-        before = np.eye(n) - self.dt * A  # the estimates are of the previous sample
-        X = np.zeros((len(self.states), n))
-        X[BICYCLE_PART] = np.eye(n)
-        X[ESTIMATE_PART] = before
-        X[[PHI_DOT_EST, PSI_DOT_EST]] = gyro_readings(self.real, v) @ before
-        X[self._law_part], X[[T_DRIVE, U_PREV, *self._waiting]] = self._settled(self.schedule.linearised(v), v)
-        if self.drive is not None:
-            X[self._drive_part] = settled_drive(self.real, v, self.drive, X[U_PREV])
-        return X
-
-    def _settled(self, law: LinearLaw, v: float) -> tuple[Array, Array]:
-        """State (m, 4) and torque (4,) of a law that has settled in each unit state of the bicycle."""
-        m, n, H = len(law.A), len(BICYCLE_STATES), self._plant_at(v)[1]
-        rows = {
-            **dict(zip(BICYCLE_STATES, np.eye(n), strict=True)),
-            **dict(zip(("phi_dot", "psi_dot"), gyro_readings(self.real, v), strict=True)),
-            **dict(zip(MEASURED_CHANNELS, H[:, BICYCLE_PART], strict=True)),
-        }
-        told = np.array([rows.get(name, np.zeros(n)) for name in law.inputs])
-        by_torque = np.array([float(name in _DRIVE_SIGNALS) for name in law.inputs])
-        own = np.vstack([np.column_stack([law.A, law.B @ by_torque]), np.append(law.C, law.D @ by_torque)])
-        found = np.linalg.lstsq(np.eye(m + 1) - own, np.vstack([law.B, law.D]) @ told, rcond=None)[0]
-        return found[:m], found[m]
-
-    def _off_lane(self) -> list[Array]:
-        """Heading and place off the lane, as known to the tracker, one standard deviation each, (m,)."""
-        starts = []
-        for values in lane_part.USUAL_STARTS if self._lane.stop else ():
-            starts.append(np.zeros(len(self.states)))
-            starts[-1][self._lane] = values
-        return starts
-
-    def slow_errors(self) -> Array:
-        """Errors of the observer that outlast a kick, at their usual size: lean, roll and yaw bias; (m, 3)."""
-        X = np.zeros((len(self.states), 3))
-        for column, (name, size) in enumerate({"phi": 0.01, "gyro_bias": 0.003, "yaw_bias": 0.003}.items()):
-            X[WHOLE_LOOP_STATES.index(f"{name}_est"), column] = size
-        return X
+        return starts.start_in_motion(self, v)
 
     def hidden_starts(self, v: float) -> Array:
         """States in which a window may begin and which no reading shows, one standard deviation each, (m, k).
@@ -379,19 +285,7 @@ class SampledLoop:
         The slow errors of the observer, and what the states of the law, and of a drive that leads the steer, reach
         after a usual kick.
         """
-        X, hidden = np.column_stack([self.slow_errors(), *self._off_lane()]), [*range(len(self.states))[self._law_part]]
-        hidden += self._drive_part if self.drive is not None else []
-        if not hidden:
-            return X
-        x = np.zeros(len(self.states))
-        x[PHI_DOT] = USUAL_KICK
-        step, reached = self.matrix(v), np.zeros(len(hidden))
-        for _ in range(round(AFTER_KICK / self.dt)):
-            x = step @ x
-            reached = np.maximum(reached, np.abs(x[hidden]))
-        own = np.zeros((len(self.states), len(reached)))
-        own[hidden] = np.diag(reached)
-        return np.column_stack([X, own])
+        return starts.hidden_starts(self, v)
 
     def eigenvalues(self, v: float) -> NDArray[np.complex128]:
         """Eigenvalues at speed ``v`` in continuous terms, log(z) / dt [1/s]; those at z = 0 left out."""

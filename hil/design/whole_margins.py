@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.closed_loop import WHOLE_LOOP_STATES, SampledLoop
+from hil.design.closed_loop import SampledLoop
+from hil.design.loop_parts.state_layout import WHOLE_LOOP_STATES
 from hil.design.margins import Margins, margins_of
 from hil.design.sampled_plant import T_DRIVE, U_PREV
 from models.array_types import Array

@@ -1,1 +1,1 @@
-"""Parts of the whole sampled loop: instruments, and a drive that obeys a steer rate or angle."""
+"""Parts of the whole sampled loop: its state, where that starts, and what makes it move."""

@@ -3,16 +3,14 @@
 import numpy as np
 import pytest
 
-from hil.design.closed_loop import (
+from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop, instrument_map
+from hil.design.loop_parts.state_layout import (
     ESTIMATE_PART,
-    MEASURED_CHANNELS,
     MOTION_PART,
     OBSERVER_PART,
     PLANT_PART,
     PSI_DOT_EST,
     WHOLE_LOOP_STATES,
-    SampledLoop,
-    instrument_map,
 )
 from hil.design.methods import design
 from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, LOOP_STATES, T_DRIVE, U_PREV

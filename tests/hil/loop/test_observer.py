@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from firmware_interface.messages import SAMPLE
-from hil.design.closed_loop import WHOLE_LOOP_STATES, SampledLoop, instrument_map
+from hil.design.closed_loop import SampledLoop, instrument_map
+from hil.design.loop_parts.state_layout import WHOLE_LOOP_STATES
 from hil.design.methods import LoopTiming, design
 from hil.loop.observer import ESTIMATE, Observer, follow_drive, observe
 from models import catalogue
