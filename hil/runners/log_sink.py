@@ -1,6 +1,8 @@
 """Recording of a run: rows and bytes, and markers for changes of state, late ticks and falls."""
 
 from collections import deque
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -45,24 +47,29 @@ class Keeper:
 
     def __call__(self, rows: np.ndarray, tape: np.ndarray) -> None:
         self._writer.write(rows, tape)
-        for row in rows[np.flatnonzero(np.diff(rows["state"], prepend=np.uint32(self._state)))]:
-            self._state = State(int(row["state"]))
-            self._writer.marker(float(row["t_host"]), "state", self._state.name)
-        while self._marks:
-            self._writer.marker(*self._marks.popleft())
-        if not self.late and rows["late"].any():
-            self._note_late(rows[int(np.argmax(rows["late"]))])
+        for marker in sorted(self._markers_of(rows), key=itemgetter(0)):
+            self._writer.marker(*marker)
         if self._plant is not None:
             self._look_at(self._plant, float(rows[-1]["t_host"]))
 
-    def _note_late(self, row: np.void) -> None:
+    def _markers_of(self, rows: np.ndarray) -> Iterator[tuple[float, str, str]]:
+        """Yield what a batch of rows tells, and what others marked meanwhile: time [s], kind and text of each."""
+        for row in rows[np.flatnonzero(np.diff(rows["state"], prepend=np.uint32(self._state)))]:
+            self._state = State(int(row["state"]))
+            yield float(row["t_host"]), "state", self._state.name
+        while self._marks:
+            yield self._marks.popleft()
+        if not self.late and rows["late"].any():
+            yield self._first_late(rows[int(np.argmax(rows["late"]))])
+
+    def _first_late(self, row: np.void) -> tuple[float, str, str]:
         """Report an over-run once, with its context; afterwards `ticks_late` counts them."""
         self.late = (
             f"tick {int(row['k'])} in state {State(int(row['state'])).name} woke "
             f"{1e3 * float(row['t_host'] - row['t_due']):.1f} ms after it was due; "
             "missed beats are left out, not made up"
         )
-        self._writer.marker(float(row["t_host"]), "late", self.late)
+        return float(row["t_host"]), "late", self.late
 
     def _look_at(self, plant: Fallible, t: float) -> None:
         """Mark at time ``t`` [s] what has happened to the plant in memory and no instrument tells."""

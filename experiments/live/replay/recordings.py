@@ -61,8 +61,9 @@ class OwnRun:
         return hello_of(header, kind="replay", title=title, run=str(self._run.folder), can=can, replay=line)
 
     def events(self) -> list[LiveEvent]:
-        """Markers of the log, and why nothing can be fitted where a law is wanted."""
-        told = [self._narrator.marker(marker.t, marker.kind, marker.text) for marker in self._run.markers]
+        """Markers of the log in the order of time, and why nothing can be fitted where a law is wanted."""
+        markers = sorted(self._run.markers, key=lambda marker: marker.t)  # older logs write a late tick at the end
+        told = [self._narrator.marker(marker.t, marker.kind, marker.text) for marker in markers]
         wanted = law_wanted(self._run.header)
         notes = [LiveEvent(t=None, kind="note", text=wanted)] if wanted else []
         return notes + [event for event in told if event is not None]

@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from experiments.live.narrator import Narrator
 from experiments.live.replay.player import Player
 from experiments.live.replay.recordings import OwnRun
 from hil.design.methods import design
+from hil.logs.log import Marker
 from hil.loop.states import Cause
 from hil.runners.simulated_run import simulate
 from models import load_bicycle
@@ -91,6 +93,14 @@ def test_a_planned_end_is_not_told_as_a_persons_stop(tmp_path):
     assert shown.status(last).why == run.stop.cause == "the planned duration was reached"
     said = [event.text for event in Narrator(run.header, 0.0).events(shown.rows)]
     assert "the run was stopped, by its plan or by the operator" in said, "a page that looks on does not know"
+
+
+def test_events_of_a_run_are_told_in_the_order_of_time(tmp_path):
+    bicycle = load_bicycle("Silver")
+    run = simulate(bicycle, design(bicycle, "lqr", [5.0]), speed=5.0, duration=1.0)
+    replace(run, markers=(*run.markers, Marker(run.markers[0].t, "late", "a tick came late"))).save(tmp_path / "run")
+    times = [event.t for event in OwnRun(tmp_path / "run").events()]
+    assert times == sorted(times)
 
 
 def test_it_plays_on_when_its_fit_process_is_killed(recorded):

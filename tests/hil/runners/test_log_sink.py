@@ -81,6 +81,19 @@ def test_the_first_late_tick_is_told_and_only_that():
     assert sink.markers == [(11.0, "late", told)]
 
 
+def test_what_a_batch_marks_stands_in_the_order_of_time():
+    sink = Sink()
+    keep = Keeper(sink, marks=deque([(10.7, "kick", "left"), (10.2, "note", "")]))
+    keep(batch(State.DISARMED, State.CHECK, State.CHECK, State.ARMED, late=(2,)), TAPE)
+    assert [(t, kind) for t, kind, _ in sink.markers] == [
+        (10.2, "note"),
+        (10.5, "state"),
+        (10.7, "kick"),
+        (11.0, "late"),
+        (11.5, "state"),
+    ]
+
+
 def test_a_tick_that_came_long_after_its_time_is_told_with_it():
     rows = batch(State.RUNNING, late=(0,))
     rows["t_due"] = rows["t_host"] - 5.0

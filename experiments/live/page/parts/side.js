@@ -72,6 +72,7 @@ export function draw() {
   if (shownEvents === store.version.events) return;
   const fresh = Math.min(store.version.events - Math.max(shownEvents, 0), store.events.length, MOST_SHOWN);
   if (shownEvents < 0) list.replaceChildren();
+  $("events").hidden = !store.events.length;
   shownEvents = store.version.events;
   list.prepend(...store.events.slice(store.events.length - fresh).reverse().map((event) => element("li", { "data-kind": event.kind },
     element("time", {}, event.t === null ? "" : `${number(event.t, 1)} s`), element("span", {}, event.text))));

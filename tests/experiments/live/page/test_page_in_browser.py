@@ -131,6 +131,14 @@ def test_a_replay_is_sought_and_paced_and_not_called_live(browser, teller):
         assert teller.heard("pace", 2)[-1]["pace"] == 0.0
 
 
+def test_events_have_a_panel_as_soon_as_there_is_one(browser, teller):
+    with a_page(browser, teller.address) as page:
+        page.wait_for_selector('body[data-news="yes"]')
+        assert page.is_hidden("#events")
+        teller.event("kick", "kicked to the left, 4.0 N s")
+        page.wait_for_selector("#events >> text=kicked to the left, 4.0 N s")
+
+
 @pytest.mark.slow
 def test_two_pages_and_a_reloaded_one_hear_the_same(browser, teller):
     teller.event("kick", "kicked to the left, 4.0 N s")
