@@ -30,8 +30,9 @@ def plot(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Draw lean, steer, torque and speed over time, with states, kicks, and the windows with the verdict of each."""
+    from experiments.reports.analysis_text import remark_blocks
     from experiments.reports.timeline.plot import plot_recording
-    from experiments.terminal.console import emit_json, print_written, screen
+    from experiments.terminal.console import emit_json, print_blocks, print_written, screen
     from hil.memory import use_memory
 
     use_memory(max_memory)
@@ -43,4 +44,5 @@ def plot(
         emit_json({"path": str(path), **result.as_json()})
         return
     screen.print(result.answer.headline, soft_wrap=True)
+    print_blocks(remark_blocks(result.responses))
     print_written("figure", path)

@@ -58,7 +58,7 @@ def plot_recording(
     path = Path(out) if out is not None else Path(f"{own_name(recording)}.png")
     check_figure_format(path)
     OutputFile(path, "the figure", force, files_read(recording, mapping, bicycle)).require_free()
-    result = analyze(recording, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
+    result = analyze(source, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
     if not result.responses:
         raise InputError(f"wanted a recording over time, found a table of eigenvalues in {recording}: give a log")
     run = run_of(recording) if is_run(recording) else None

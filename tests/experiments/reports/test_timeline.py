@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from itertools import combinations
+from shutil import copytree
 
 import numpy as np
 import pypdfium2
@@ -148,6 +149,18 @@ def test_the_command_draws_a_run(folder, tmp_path, capsys, monkeypatch):
     assert (tmp_path / "again.pdf").read_bytes().startswith(b"%PDF")
     with pypdfium2.PdfDocument(tmp_path / "again.pdf") as document:
         assert re.search(r"kicked; .*riderless [\d.]+, commit [0-9a-f]{40}", document.get_metadata_value("Subject"))
+
+
+def test_the_command_says_what_it_left_out(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for place in ("runs/kicked", "runs/campaign/first", "runs/campaign/second"):
+        copytree(folder, place)
+    code, out, err = call(capsys, monkeypatch, "plot", "runs")
+    assert code == 0, err
+    assert "kicked: runs a folder deeper in runs are left out, 2 in all" in out
+    assert out.splitlines()[-1] == "figure written to kicked.png"
+    _, out, _ = call(capsys, monkeypatch, "plot", "runs", "--json", "--force")
+    assert [one["source"] for one in json.loads(out)["remarks"]] == ["kicked"]
 
 
 def test_the_command_draws_somebody_elses_log(tmp_path, capsys, monkeypatch):
