@@ -44,7 +44,9 @@ class Emulation:
         if self.model not in PLANT_MODELS:
             raise InputError(f"no model is called {self.model!r}; there is {', '.join(PLANT_MODELS)}")
         if not 0.0 <= self.noise < math.inf:
-            raise InputError(f"the noise of emulated instruments is a factor above 0, found {self.noise:g}: 1 is usual")
+            raise InputError(
+                f"the noise of emulated instruments is a factor of 0 or more, found {self.noise:g}: 1 is usual"
+            )
         if self.drive.inner_loop is not None:
             raise InputError(
                 f"what the drive obeys is the rig's, found an emulated drive that obeys a steer "

@@ -111,7 +111,7 @@ def test_a_run_of_an_older_version_is_not_saved_as_one_of_this(run):
     ("given", "sentence"),
     [
         ({"noise": 0.0}, "noise of 0 times that of the emulated instruments .* give 0.05 or more"),
-        ({"noise": float("nan")}, "noise of emulated instruments is a factor above 0, found nan"),
+        ({"noise": float("nan")}, "noise of emulated instruments is a factor of 0 or more, found nan"),
         ({"duration": 0.0}, "duration of a run must be a time above 0 s, found 0 s"),
         ({"duration": -1.0}, "found -1 s"),
         ({"duration": float("nan")}, "found nan s"),
