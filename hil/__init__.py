@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hil.controllers.compiled import CompiledController, read_law
     from hil.controllers.law_file import name_law
     from hil.controllers.lti import LTIController
+    from hil.design.compensators.methods import design_compensator
     from hil.design.control_systems import ControlSystems, control_systems
     from hil.design.margins import Margins, margins
     from hil.design.methods import design
@@ -64,6 +65,7 @@ __all__ = [
     "Verdict",
     "control_systems",
     "design",
+    "design_compensator",
     "export_run",
     "margins",
     "name_law",
@@ -83,6 +85,7 @@ _PLACES = {
     "hil.design.control_systems": ("ControlSystems", "control_systems"),
     "hil.design.margins": ("Margins", "margins"),
     "hil.design.methods": ("design",),
+    "hil.design.compensators.methods": ("design_compensator",),
     "hil.design.sampled_plant": ("LoopTiming", "sampled_model"),
     "hil.design.schedule": ("GainSchedule",),
     "hil.logs.export": ("export_run",),

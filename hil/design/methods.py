@@ -53,12 +53,17 @@ def method_of(methods: Mapping[str, Any], name: str, **options: Any) -> Any:
     Raises
     ------
     InputError
-        No such method, no such option of it, or a value it refuses.
+        No such method, one of another function, no such option of it, or a value it refuses.
     """
     if not isinstance(name, str) or name not in methods:
         from hil.design.compensators.registry import COMPENSATORS  # which loads more than gains need
 
         others = [other for other in COMPENSATORS if other not in methods]
+        if name in others:
+            raise InputError(
+                f"{name} has states of its own, which `design` does not make: call design_compensator(bicycle, "
+                f"'{name}', speeds), or take one of {', '.join(methods)}"
+            )
         also = f", or with states of its own {' or '.join(others)}" if others else ""
         raise InputError(f"the design method must be one of {', '.join(methods)}{also}, found {name!r}")
     known = [item.name for item in fields(methods[name])]
@@ -90,7 +95,8 @@ def design(
         As of ``models.load_bicycle``.
     method : str
         "lqr", "poles", "lean", "off", "match" or "lane", the names of ``METHODS``; of a rate or
-        angle drive "lqr", "cascade" or "lane".
+        angle drive "lqr", "cascade" or "lane". What has states of its own, "lqg" and "yaw_rate", is made by
+        `hil.design.compensators.methods.design_compensator`.
     speeds : sequence of float
         Forward speeds [m/s], 0 or more, strictly increasing; by default 2 to 8 m/s every 0.5 m/s.
     timing : LoopTiming

@@ -92,6 +92,12 @@ def test_interpolated_gains_balance_too(method, name):
             "lean, off, match, lane, or with states of its own lqg or yaw_rate, found \\[4.0, 5.0\\]",
         ),
         ("lqr", [5.0], {"timing": 200.0}, "wants a LoopTiming, found 200.0"),
+        (
+            "lqg",
+            [5.0],
+            {},
+            r"^lqg has states .*: call design_compensator\(bicycle, 'lqg', speeds\), or take one of lqr,",
+        ),
     ],
 )
 def test_refuses(method, speeds, options, says):
