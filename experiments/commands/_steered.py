@@ -54,6 +54,7 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
     from experiments.commands._whole_loop import describe_fall, whole_loop_growth
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import emit_json, print_table, print_written, screen
+    from hil.design.margins import MARGIN_HEADS
     from hil.design.steered.peaks import HAND_KICK
 
     if out is not None:
@@ -85,9 +86,7 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
             "v m/s",
             "slowest 1/s",
             "off by %",
-            "gain margin",
-            "phase deg",
-            "delay ms",
+            *MARGIN_HEADS,
             "kick rad/s, N m",
         ],
         [

@@ -199,12 +199,11 @@ def _show(
     schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", growth: "Sequence[float]", purpose: str
 ) -> None:
     """Print gains, then closed loop and margins over speed, and the notes; growth [1/s] is of the whole loop."""
-    import numpy as np
-
     from experiments.commands._whole_loop import describe_fall
     from experiments.reports.loop import FASTEST_SHOWN
-    from experiments.reports.text import eigenvalue_text, number_text
+    from experiments.reports.text import eigenvalue_text
     from experiments.terminal.console import print_table, screen
+    from hil.design.margins import MARGIN_HEADS
 
     gentle = ", gentle for measuring" if purpose == "measuring" else ""
     name = f"{schedule.bicycle.name}, {schedule.method}{gentle}"
@@ -215,14 +214,12 @@ def _show(
     )
     print_table(
         f"{name}: closed loop",
-        ["v m/s", "weave measurable", "gain margin", "phase deg", "delay ms", "eigenvalues 1/s"],
+        ["v m/s", "weave measurable", *MARGIN_HEADS, "eigenvalues 1/s"],
         [
             [
                 f"{v:g}",
                 str(lasting),
-                f"{margins.gain[0]:.2f}-{margins.gain[1]:.1f}",
-                number_text(float(np.degrees(margins.phase)), 0),
-                number_text(1e3 * margins.delay, 0),
+                *margins.as_text(),
                 "  ".join(eigenvalue_text(s) for s in eigenvalues if s.imag >= 0 and s.real > -FASTEST_SHOWN),
             ]
             for v, _, eigenvalues, margins, lasting, _ in _rows(schedule, weave)

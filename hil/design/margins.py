@@ -13,7 +13,7 @@ they do at 200 Hz, and then reports crossings that do not exist; and the library
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import degrees, inf, pi
+from math import degrees, inf, isfinite, pi
 from typing import Any
 
 import numpy as np
@@ -62,9 +62,10 @@ class Margins:
         return html_table("stability margins", MARGIN_HEADS, [self.as_text()])
 
     def as_text(self) -> tuple[str, str, str]:
-        """Gain margin as an interval, phase margin [deg] and delay margin [ms], rounded, under `MARGIN_HEADS`."""
+        """Gain margin as an interval, phase [deg] and delay [ms], rounded, under `MARGIN_HEADS`; no limit is a dash."""
         down, up = self.gain
-        return f"{down:.2f} to {up:.1f}", f"{degrees(self.phase):.0f}", f"{1e3 * self.delay:.0f}"
+        phase, delay = (f"{v:.0f}" if isfinite(v) else "-" for v in (degrees(self.phase), 1e3 * self.delay))
+        return f"{down:.2f} to {up:.1f}", phase, delay
 
 
 def margins(model: SampledModel, K: ArrayLike) -> Margins:

@@ -4,9 +4,12 @@ import json
 
 import pytest
 
+from hil.design.margins import Margins
+from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.rig.file import read_rig
 from hil.rig.fitting import require_fitting
+from models.catalogue import load_bicycle
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import DOCS
 
@@ -17,6 +20,8 @@ def test_the_table_says_at_which_speeds_the_weave_can_be_measured(riderless):  #
     assert "weave measurable" in out
     assert out.count("no, 0.") == 2
     assert out.count("yes, 1.") == 1
+    shown = design(load_bicycle("Silver"), "lqr", (4.0, 5.0, 7.5)).margins  # one form, wherever margins are told
+    assert all(gain in out and f" {phase} " in out for gain, phase, _ in map(Margins.as_text, shown))
     assert "cannot be measured at 4 to 5 m/s: --method lqr --for measuring damps it less" in out
     rows = json.loads(riderless("design", "Silver", "--speeds", "4,5,7.5", "--json")[1])["rows"]
     assert [row["weave_measurable"] for row in rows] == [False, False, True]

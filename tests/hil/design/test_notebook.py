@@ -31,6 +31,7 @@ def test_a_schedule_says_in_one_line_what_it_is(schedule):
 
 def test_margins_models_and_stuck_modes_say_in_one_line_what_they_are():
     assert repr(Margins((0.25, np.inf), np.pi / 4, 0.087)) == "<Margins: gain 0.25 to inf, phase 45 deg, delay 87 ms>"
+    assert repr(Margins((0.0, 8.0), np.inf, np.inf)) == "<Margins: gain 0.00 to 8.0, phase - deg, delay - ms>"
     model = sampled_model(load_bicycle("Silver"), 4.0, LoopTiming(drive_lag=0.0))
     assert repr(model) == "<SampledModel: 200 Hz, states phi, delta, phi_dot, delta_dot, u_prev>"
     slow, fast = uncontrollable_speeds(load_bicycle("Benchmark"))
