@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.campaigns.sweeps import SweepCase
+    from hil.controllers.controller import Controller
     from hil.rig.path_file import AskedPath
     from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation
@@ -191,6 +192,7 @@ def _cases(
         require_followed(schedule, asked)
         for scenario in scenarios:
             v = scenario.speed[0][1]
+            _require_path_of_lane(schedule, ride, rig)
             require_armable(rig, schedule, v)
             route = route_of(ride, rig, schedule, v, emulation.model == "linear")
             duration = ride_duration(context, route, scenario.release_after)
@@ -201,6 +203,18 @@ def _cases(
             task = Task(reference=asked, route=route)
             cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, task))
     return cases
+
+
+def _require_path_of_lane(schedule: "Controller", ride: "AskedPath | None", rig: "Rig") -> None:
+    """Refuse a method that keeps a lane where nothing says which; gains from a file have a belt to ride on."""
+    from hil.design.schedule import needs_place
+    from models.errors import InputError
+
+    if ride is None and rig.place is None and needs_place(schedule):
+        raise InputError(
+            f"{schedule.method} rides along a path, found none: give --path FILE (docs/paths.md says how to write "
+            "one), or take another controller"
+        )
 
 
 def _require_sensible(given: dict[str, float]) -> None:

@@ -45,14 +45,8 @@ class Reference:
             raise InputError(
                 f"a step of a reference wants a time and {', '.join(REFERENCES)}, found {list(self.steps)!r}"
             ) from None
-        times = table[:, 0]
-        if not np.isfinite(table).all():
-            raise InputError(f"the steps of a reference want finite numbers, found {table.tolist()}: correct them")
-        if np.any(np.diff(times) <= 0.0) or np.any((times < 0.0) | (times > LONGEST_REFERENCE)):
-            raise InputError(
-                f"the steps of a reference want times from 0 to {LONGEST_REFERENCE:g} s that increase, found the times "
-                f"{times.tolist()} s: sort them"
-            )
+        _require_finite(table)
+        _require_times(table[:, 0])
         for (name, (most, unit)), values in zip(LARGEST_REFERENCE.items(), table[:, 1:].T, strict=True):
             if np.any(np.abs(values) > most):
                 worst = float(values[np.argmax(np.abs(values))])
@@ -102,6 +96,26 @@ class Reference:
                 raise InputError(f"{name.strip()} has two values from {change[0]:g} s on: leave one of them out")
             changes.append(change)
         return cls(_joined(changes))
+
+
+def _require_finite(table: Array) -> None:
+    """Refuse steps (n, 4) of which a number is none, by the first such; raises InputError."""
+    for number, i in np.argwhere(~np.isfinite(table))[:1].tolist():
+        name = ("t", *REFERENCES)[i]
+        raise InputError(
+            f"the steps of a reference want finite numbers, found {name} = {table[number, i]:g} in step {number + 1}: "
+            "correct it"
+        )
+
+
+def _require_times(t: Array) -> None:
+    """Refuse times (n,) [s] out of range or out of order, by the first such; raises InputError."""
+    late = np.diff(t, prepend=-np.inf) <= 0.0
+    for i in np.flatnonzero(late | (t < 0.0) | (t > LONGEST_REFERENCE))[:1].tolist():
+        raise InputError(
+            f"the steps of a reference want times from 0 to {LONGEST_REFERENCE:g} s that increase, found {t[i]:g} s "
+            f"in step {i + 1}{f' after {t[i - 1]:g} s' if late[i] else ''}: correct it, or sort the steps"
+        )
 
 
 def _full(name: str) -> str:

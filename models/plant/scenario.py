@@ -73,8 +73,9 @@ class Knock:
 def _check_push(push: "Kick | Knock") -> None:
     """Check a kick or knock."""
     word = type(push).__name__.lower()
-    if not all(is_number(value) for value in vars(push).values()):
-        raise InputError(f"a {word} wants finite numbers, found {push}; correct it")
+    for name, value in vars(push).items():
+        if not is_number(value):
+            raise InputError(f"a {word} wants finite numbers, found {name} = {value!r}; correct it")
     size, unit = (push.impulse, "N s") if isinstance(push, Kick) else (push.twist, "N m s")
     if abs(size) > PUSH_MAX:
         raise InputError(f"a {word} has at most {PUSH_MAX:g} {unit}, found {size:g} {unit}; 4 are usual")

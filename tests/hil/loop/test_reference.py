@@ -40,8 +40,9 @@ def test_a_reference_is_read_from_words_and_from_a_file(tmp_path):
         ("psi_dot=20", "a reference psi_dot_ref of 20 rad/s is beyond 3 rad/s: is it in degrees"),
         ("psi_dot=0.1,psi_dot=0.2", "psi_dot has two values from 0 s on"),
         ("psi_dot=0.1@2,phi=0.1@2,psi_dot_ref=0.2@2", "psi_dot_ref has two values from 2 s on"),
-        ("psi_dot=nan", "want finite numbers"),
-        ("psi_dot=0.1@-2", "times from 0 to 86400 s that increase"),
+        ("psi_dot=nan", "want finite numbers, found psi_dot_ref = nan in step 1: correct it$"),
+        ("psi_dot=0.1@-2", "times from 0 to 86400 s that increase, found -2 s in step 1: correct it"),
+        ("unsorted", "times from 0 to 86400 s that increase, found 1.5 s in step 3 after 2 s: correct it"),
         ("nowhere.csv", "the reference nowhere.csv cannot be read"),
         ("no_time", "wants a column t in s"),
         ("a_word", "wants a number in each cell"),
@@ -50,7 +51,8 @@ def test_a_reference_is_read_from_words_and_from_a_file(tmp_path):
 def test_what_is_no_reference_is_refused(text, sentence, tmp_path):
     (tmp_path / "no_time").write_text("psi_dot_ref\n0.1\n")
     (tmp_path / "a_word").write_text("t,phi_ref\n0,upright\n")
-    named = str(tmp_path / text) if text in ("no_time", "a_word") else text
+    (tmp_path / "unsorted").write_text("t,phi_ref\n0,0\n2,0\n1.5,0\n1,0\n")
+    named = str(tmp_path / text) if text in ("no_time", "a_word", "unsorted") else text
     with pytest.raises(InputError, match=sentence):
         Reference.parse(named)
 
