@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands._names import names_in
 from experiments.commands._unattended import ArmUnattended
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def calibrate(
     rig.calibrated()
     if pull_test:
         return tell_pull_test(context, rig_file, rig, pull_test, partial(_write_if_wanted, rig_file, yes, as_json))
-    parts = list(CALIBRATION_PARTS) if only is None else [part.strip() for part in only.split(",") if part.strip()]
+    parts = list(CALIBRATION_PARTS) if only is None else names_in("--only", only)
     unknown = sorted(set(parts) - set(CALIBRATION_PARTS))
     if unknown or not parts:
         raise InputError(f"--only knows {', '.join(CALIBRATION_PARTS)}, found {', '.join(unknown) or 'none of them'}")
@@ -67,9 +68,10 @@ def calibrate(
         rollout_m = _EMULATED_ROLLOUT
     if "wheel" in parts and not (rollout_m is not None and 2.0 * math.pi * rig.bicycle.rR < rollout_m < 1000.0):
         turn = 2.0 * math.pi * rig.bicycle.rR
+        found = "none" if rollout_m is None else f"{rollout_m:g} m"
         raise InputError(
             "the wheel needs --rollout-m, the distance between two marks on the floor, found "
-            f"{rollout_m}: give more than one turn, {turn:.1f} m, or leave the wheel out with --only"
+            f"{found}: give more than one turn, {turn:.1f} m, or leave the wheel out with --only"
         )
     if not 0.0 <= added_inertia < 10.0:
         raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2: give less than 10")

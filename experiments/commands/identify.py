@@ -7,6 +7,7 @@ import typer
 
 from experiments.commands._law import LawFileOption, know_law, require_law_of
 from experiments.commands._max_memory import DEFAULT, MaxMemory
+from experiments.commands._names import names_in
 from experiments.commands._outputs import Force, require_figure
 
 
@@ -75,7 +76,7 @@ def identify(
     with analysing(progress_screen) as tell:
         found = identify_parameters(
             paths,
-            free.split(","),
+            names_in("--free", free),
             prior=prior,
             mapping=mapping,
             bicycle=bicycle,

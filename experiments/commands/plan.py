@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands._names import names_in
 from experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def plan(
     with progress_screen.status("foretelling windows") as status:
         found = plan_experiment(
             lab,
-            [text for text in learn.split(",") if text.strip()],
+            names_in("--learn", learn),
             60.0 * minutes,
             list(_sensors(gyro_noise, encoder_step)),
             _against(against),
@@ -92,9 +93,11 @@ def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]"
     v = parse_speeds(speeds)
     if min(v) <= 0.0:
         raise InputError(f"wanted speeds above 0 m/s, found {min(v):g}: a standing bicycle falls")
-    names = [name.strip() for name in controllers.split(",") if name.strip()]
+    names = names_in("--controllers", controllers)
     if not names:
         raise InputError("wanted controllers, found none: --controllers lqr,poles")
+    if len(set(names)) < len(names):
+        raise InputError(f"wanted each controller once, found --controllers {controllers}: leave one of them out")
     made = {
         name: None
         if name == "off"
@@ -155,12 +158,14 @@ def _against(text: str) -> dict[str, float]:
 
     from models.errors import InputError
 
-    found = {}
-    for part in filter(str.strip, text.split(",")):
+    found: dict[str, float] = {}
+    for part in names_in("--against", text):
         name, _, value = part.partition("=")
+        if name.strip() in found:
+            raise InputError(f"--against gives {name.strip()} two values, found '{text}': leave one of them out")
         found[name.strip()] = _number(value)
         if not isfinite(found[name.strip()]):
-            raise InputError(f"wanted --against as 'steer_damping = 0.3', found '{part.strip()}'")
+            raise InputError(f"wanted --against as 'steer_damping = 0.3', found '{part}'")
     return found
 
 

@@ -231,6 +231,8 @@ REFUSED = {
         "emulate Silver --model cubic",
     ],
     "--only knows gyro, mounting, steer, wheel, drive": ["calibrate rig.toml --emulated --only smell"],
+    "--only wants names with commas between, found an empty one": ["calibrate rig.toml --emulated --only gyro,,steer"],
+    "between two marks on the floor, found none: give": ["calibrate rig.toml --only wheel"],
     "the wheel needs --rollout-m": [
         "calibrate rig.toml",
         "calibrate rig.toml --emulated --rollout-m nan",

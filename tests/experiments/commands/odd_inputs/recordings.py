@@ -156,6 +156,9 @@ REFUSED = {
     ],
     # identify
     "wanted quantities to identify": ["identify run --free ,"],
+    "--free wants names with commas between, found an empty one in 'mB,,drive_gain'": [
+        "identify run --free mB,,drive_gain",
+    ],
     "'magic'": ["identify run --free magic"],
     "wanted a prior among own, usual, none": ["identify run --free drive_gain --prior strong"],
     "no window was found in these recordings": ["identify log-constant.csv --free drive_gain --mapping mapping.toml"],

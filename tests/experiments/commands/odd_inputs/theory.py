@@ -35,6 +35,15 @@ REFUSED = {
     ],
     "the other model would be ignored": ["plan Silver --against 'steer_damping = 0.3'"],
     "wanted controllers, found none": ["plan Silver --controllers ''"],
+    "wanted each controller once, found --controllers lqr,off,lqr": ["plan Silver --controllers lqr,off,lqr"],
+    "--controllers wants names with commas between, found an empty one in 'lqr,,off'": [
+        "plan Silver --controllers lqr,,off",
+    ],
+    "--learn wants names with commas between, found an empty one": ["plan Silver --learn 'drive_gain,, mB'"],
+    "--against wants names with commas between, found an empty one": [
+        "plan Silver --learn verdict --against 'steer_damping = 0.3,'",
+    ],
+    "--against gives mB two values": ["plan Silver --learn verdict --against 'mB = 80, mB = 90'"],
     "wanted a kick by drive, hand or both": ["plan Silver --kick foot"],
     "--kick-s would be ignored: a hand kicks as hands do": ["plan Silver --kick hand --kick-s 0.3"],
     "wanted a share of the limits between 0 and 1": ["plan Silver --kick-share 2", "plan Silver --kick-share nan"],
