@@ -76,7 +76,7 @@ def check(
 
 def _show(what: str, good: bool, sentence: str, as_json: bool) -> None:
     """One line of the verdict."""
-    from experiments.terminal.console import screen, verdict_line
+    from experiments.terminal.console import print_verdict, screen
 
     if not as_json:
-        screen.print(verdict_line(good, f"{what:<20} {sentence}"), soft_wrap=True)
+        print_verdict(screen, good, what, sentence, room=20)

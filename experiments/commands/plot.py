@@ -43,6 +43,6 @@ def plot(
     if as_json:
         emit_json({"path": str(path), **result.as_json()})
         return
-    screen.print(result.answer.headline, soft_wrap=True)
+    screen.print(result.answer.headline)
     print_blocks(remark_blocks(result.responses))
     print_written("figure", path)

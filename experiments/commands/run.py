@@ -191,8 +191,9 @@ def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
         run = str(folder) if exists else None
         emit_json({"run": run, "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
         return
-    where = [f"run: {folder}"] if exists else []
-    screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, *where, sep="\n", soft_wrap=True)
+    screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, sep="\n")
+    if exists:
+        screen.print(f"run: {folder}", soft_wrap=True)  # a path is copied
 
 
 def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.emulation.workstand import StandIn
-from experiments.terminal.console import print_table, progress_screen, screen, verdict_line
+from experiments.terminal.console import print_table, print_verdict, progress_screen, screen
 from experiments.terminal.keys import at_terminal, keys
 from experiments.terminal.operator import command_text
 from hil.commissioning.calibration_results import Notes
@@ -105,7 +105,7 @@ class CalibrationBench:
 
     def _show(self, what: str, finding: StepResult) -> None:
         self.findings.append((what, finding))
-        self._screen.print(verdict_line(finding.good, f"{what:<12} {finding.sentence}"), soft_wrap=True)
+        print_verdict(self._screen, finding.good, what, finding.sentence, room=12)
 
     def _ready(self) -> bool:
         self._began = self._began or "\n" in self._pressed()
@@ -118,10 +118,10 @@ class CalibrationBench:
         if step is not None and self._began and step.demand >= Demand.ARM and self._pressed():
             raise StoppedByPersonError
         self._status.update(
-            f"{State(int(row['state'])).name:<9} lean {degrees(row['phi_est']):+6.1f} deg  "
-            f"steer {degrees(row['delta_meas']):+7.2f} deg  speed {row['v_meas']:+5.2f} m/s  "
+            f"{State(int(row['state'])).name:<9} lean {degrees(row['phi_est']):+6.1f} deg "
+            f"steer {degrees(row['delta_meas']):+7.2f} deg speed {row['v_meas']:+5.2f} m/s "
             + command_text(row["T_cmd"], rig)
-        )
+        )  # on 80 columns the spinner has two
 
 
 def show_changes(notes: Notes) -> None:

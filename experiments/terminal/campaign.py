@@ -36,7 +36,7 @@ def show_rehearsals(made: Sequence[DryRun], foreseen: Sequence[Foresight], as_js
     )
     for one in made:
         if one.refusal:
-            screen.print(one.refusal, soft_wrap=True)
+            screen.print(one.refusal)
 
     for table in foreseen:
         _show_foresight(table)
@@ -51,7 +51,7 @@ def _show_foresight(table: Foresight) -> None:
         error_rows(table),
         caption=foresight_caption(table),
     )
-    screen.print(table.advice(), soft_wrap=True)
+    screen.print(table.advice())
 
 
 def show_course(course: Course, found: CampaignFindings) -> None:

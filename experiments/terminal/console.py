@@ -106,9 +106,30 @@ def print_table(
         screen.print(Text(caption if screen.width >= UNBROKEN else " ".join(caption.split()), style="dim"))
 
 
-def verdict_line(good: bool, rest: str) -> Text:
-    """Line that begins with a coloured ok or BAD."""
-    return Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {harmless(rest)}")
+def print_verdict(where: Console, good: bool, what: str, sentence: str, room: int) -> None:
+    """Print a line that begins with a coloured ok or BAD; on a terminal what does not fit stands below its sentence.
+
+    Parameters
+    ----------
+    where : Console
+    good : bool
+    what : str
+        What was looked at.
+    sentence : str
+        What was found.
+    room : int
+        Characters for ``what``, so that the sentences of several lines stand below one another.
+    """
+    head = Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {harmless(what):<{room}} ")
+    found = Text(harmless(sentence))
+    if not where.is_terminal or len(head) > where.width // 2:  # a port may have a long path
+        where.print(head + found, soft_wrap=True)
+        return
+    line = Table.grid()
+    line.add_column(no_wrap=True)
+    line.add_column()
+    line.add_row(head, found)
+    where.print(line)
 
 
 def unmarked(text: str) -> Text:

@@ -313,6 +313,7 @@ def _remarks(keep: Keeper, loop: LoopState, recorder: realtime.Recorder) -> Iter
     """Describe what went wrong without ending the run."""
     if keep.late:
         late, skipped = int(loop.counters["ticks_late"]), int(loop.counters["ticks_skipped"])
-        yield f"{late} late ticks and {skipped} beats left out; the first: {keep.late}"
+        ticks, beats = ("tick" if late == 1 else "ticks"), ("beat" if skipped == 1 else "beats")
+        yield f"{late} late {ticks} and {skipped} {beats} left out; the first: {keep.late}"
     if recorder.dropped:
         yield f"{recorder.dropped} rows were made and could not be kept: the log has gaps"

@@ -1,5 +1,6 @@
 """Tables on screens of any width, and in files: every cell of every column is there to be read."""
 
+import io
 import os
 import pty
 import re
@@ -8,7 +9,9 @@ import sys
 from collections import Counter
 
 import pytest
+from rich.console import Console
 
+from experiments.terminal.console import print_verdict
 from experiments.terminal.tables import GAP, table_blocks
 from hil.runners.simulated_run import run_lockstep
 from tests.hil.machine import gains, rig_of, scenario
@@ -41,6 +44,7 @@ def commands(tmp_path_factory):
         "design Silver --speeds 4,5",
         "faults --case 1",
         f"identify {folder} --free drive_gain,steer_damping",
+        f"plot {folder} --force -o {folder.parent / 'kicked.png'}",
         f"analyze {folder}",
     )
 
@@ -104,6 +108,18 @@ def test_a_terminal_shows_every_column_and_every_cell(whole, shown, commands, co
         assert not missing, f"{command} at {columns} columns lacks {missing}"
         rows = [line for line in text.splitlines() if "/" not in line]  # a path is never broken
         assert max(map(len, rows)) <= columns, command
+
+
+def test_a_finding_is_folded_below_its_sentence_on_a_terminal_alone():
+    def printed(what, terminal):
+        where = Console(file=io.StringIO(), width=40, force_terminal=terminal, color_system=None)
+        print_verdict(where, True, what, "the drive switches on, and off by itself", room=8)
+        return [line.rstrip() for line in where.file.getvalue().splitlines()]
+
+    assert printed("drive", True) == ["ok  drive    the drive switches on, and", "             off by itself"]
+    assert printed("drive", False) == ["ok  drive    the drive switches on, and off by itself"]
+    long = "/dev/serial/by-id/usb-node"  # beside so long a name a sentence has no room
+    assert printed(long, True) == [f"ok  {long} the drive switches on, and off by itself"]
 
 
 def test_key_columns_stand_in_every_block():

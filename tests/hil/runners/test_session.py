@@ -181,6 +181,8 @@ def test_late_ticks_and_lost_rows_are_remarked_and_nothing_else():
     assert list(session._remarks(late, loop, recorder_with())) == [
         "3 late ticks and 2 beats left out; the first: tick 7 was late"
     ]
+    loop.counters = {"ticks_late": 1, "ticks_skipped": 1}
+    assert next(session._remarks(late, loop, recorder_with())).startswith("1 late tick and 1 beat left out;")
     (remark,) = session._remarks(quiet, loop, recorder_with(DROPPED_ROWS=4))
     assert remark.startswith("4 rows")
 
