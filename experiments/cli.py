@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from experiments.commands import (
@@ -80,6 +80,20 @@ class _WholeSentences(TyperGroup):
         """Write the list of commands into the help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in self.commands])
+
+
+class _EachOptionOnce(TyperCommand):
+    """Command that refuses an option given twice: the last would count, and the others be dropped without a word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line."""
+        parser: Any = self.make_parser(ctx)
+        given = [] if ctx.resilient_parsing else parser.parse_args(args=list(args))[-1]
+        for one in given:
+            if one.param_type_name == "option" and not (one.multiple or one.is_flag) and given.count(one) > 1:
+                flag = max(one.opts, key=len)
+                raise _UsageError(f"{flag} is given {given.count(one)} times: give it once", ctx=ctx)
+        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(
@@ -161,7 +175,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "migrate": migrate.migrate,
 }
 for name, function in COMMANDS.items():
-    app.command(name)(function)
+    app.command(name, cls=_EachOptionOnce)(function)
 
 
 def main() -> None:

@@ -57,6 +57,7 @@ REFUSED = {
     "No such command": ["eigenvalues Silver"],
     "Missing argument": ["convert", "eig", "modes", "turns", "design"],
     "Got unexpected extra argument": ["eig Silver Benchmark", "bikes Silver"],
+    "--speeds is given 2 times: give it once": ["eig Silver --speeds 5 --speeds 6"],
     "No such option": ["eig Silver --speed 5", "bikes --jason"],
     "requires an argument": ["eig Silver --speeds"],
     "does not take a value": ["eig Silver --json=yes"],
