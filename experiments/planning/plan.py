@@ -28,6 +28,7 @@ from hil.rig.stable import FASTEST_GROWTH
 from models.array_types import Array
 from models.errors import InputError
 
+NOBODY_KICKS = "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
 MOST_TIME = 1000.0  # times that planned, up to which it is said how long a precision takes
 
 
@@ -137,8 +138,7 @@ def plan_experiment(
         measurements, refused = paper_measurements(lab, goal, one, tell)
         left_out |= dict.fromkeys(refused)
         if not measurements:
-            reasons = "; ".join(left_out) or "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
-            raise InputError(f"nothing can be measured so: {reasons}")
+            raise InputError(f"nothing can be measured so: {'; '.join(left_out)}")
         plans.append(plan_with(lab, goal, time, one, measurements))
     return ExperimentPlan(goal, time, tuple(plans), tuple(left_out))
 
@@ -157,6 +157,8 @@ def paper_measurements(
     tell : callable
     """
     found, refused = [], []
+    if None in lab.controllers.values() and all(kick.by == "drive" for kick in lab.kicks):
+        refused.append(NOBODY_KICKS)
     for name, controller in lab.controllers.items():
         theory = paper_theory(lab.rig, controller, sensors)
         stds = sensors.of_channels(1) if controller is None else {}

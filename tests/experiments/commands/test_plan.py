@@ -83,6 +83,13 @@ def test_a_verdict_is_what_tells_two_models_apart(monkeypatch, capsys):
     assert json.loads(out)["plans"][0]["time_wanted"] > near
 
 
+def test_a_controller_that_no_kick_suits_is_said_to_be_left_out(monkeypatch, capsys):
+    words = ("Silver", "--controllers", "lqr,off", "--speeds", "5", "--minutes", "1")
+    said = "left out: nobody kicks an uncontrolled bicycle but a hand"
+    assert said in called(monkeypatch, capsys, *words)[1]
+    assert said not in called(monkeypatch, capsys, *words, "--kick", "both")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
