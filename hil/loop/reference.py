@@ -84,10 +84,10 @@ class Reference:
         changes: list[tuple[float, str, float]] = []
         for part in text.split(","):
             name, _, rest = part.partition("=")
-            value, _, begin = rest.partition("@")
+            value, late, begin = rest.partition("@")
             full = _full(name.strip())
             try:
-                change = float(begin or 0.0), full, float(value)
+                change = float(begin if late else 0.0), full, float(value)
             except ValueError:
                 raise InputError(
                     f"a reference is NAME=VALUE or NAME=VALUE@SECONDS, such as psi_dot=0.2@3, found '{part.strip()}'"

@@ -37,6 +37,7 @@ def test_a_reference_is_read_from_words_and_from_a_file(tmp_path):
     [
         ("heading=1", "a reference is one of psi_dot_ref, phi_ref, delta_ref, found 'heading'"),
         ("psi_dot=fast", "a reference is NAME=VALUE or NAME=VALUE@SECONDS"),
+        ("psi_dot=0.2@", "NAME=VALUE@SECONDS, such as psi_dot=0.2@3, found 'psi_dot=0.2@'"),
         ("psi_dot=20", "a reference psi_dot_ref of 20 rad/s is beyond 3 rad/s: is it in degrees"),
         ("psi_dot=0.1,psi_dot=0.2", "psi_dot has two values from 0 s on"),
         ("psi_dot=0.1@2,phi=0.1@2,psi_dot_ref=0.2@2", "psi_dot_ref has two values from 2 s on"),
