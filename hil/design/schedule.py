@@ -17,7 +17,7 @@ from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
 from models.bicycle_file import shortened
 from models.errors import InputError
-from models.file_format import load_toml
+from models.file_format import describe_kind, load_toml
 from models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
@@ -262,9 +262,9 @@ class GainSchedule:
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
         if data.get("format") not in _FORMATS.values():
+            found = repr(data["format"]) if "format" in data else describe_kind(data) or "no such line"
             raise InputError(
-                f"{where} wants format = {SCHEDULE_FORMAT!r}, found {data.get('format')!r}: "
-                "write it with `riderless design`"
+                f"{where} wants format = {SCHEDULE_FORMAT!r}, found {found}: write it with `riderless design`"
             )
         try:
             return cls(**_arguments(data))

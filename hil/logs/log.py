@@ -40,6 +40,7 @@ from hil.loop.tick_record import TICK
 from hil.memory import TooMuchMemory
 from models.errors import InputError
 from models.tables import data_frame
+from models.text_file import why_unreadable
 
 if TYPE_CHECKING:
     import pandas
@@ -258,7 +259,7 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
             contents, rest = _contents(file, everything, long)
     except OSError as error:
         raise InputError(
-            f"wanted a run folder, found no {RUN_FILE} at {path} ({error.strerror}); give the folder of a run"
+            f"wanted a run folder, found no {RUN_FILE} at {path} ({why_unreadable(error)}); give the folder of a run"
         ) from None
     content = unseal(contents.metadata.get("header"))
     if content is None:

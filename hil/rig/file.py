@@ -17,7 +17,7 @@ from hil.rig.rig import Rig, RigPort
 from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models import catalogue
 from models.errors import InputError
-from models.file_format import load_toml, require_format
+from models.file_format import describe_kind, load_toml, noun_of, require_format
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 from models.plant.drive_losses import DriveLosses
@@ -37,12 +37,17 @@ def read_rig(path: str | Path) -> Rig:
     lines = find_key_lines(text)
     try:
         table = load_toml(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
+    if noun_of(table) not in ("rig", ""):
+        raise InputError(
+            f"rig file {path}: it is another kind of file, found {describe_kind(table)}: name the file of a rig"
+        )
+    try:
         require_format(table, "rig", path)
         rig = _RigFile.model_validate(table).build(path.parent)
         require_time_outs(rig)
         return rig
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
         raise InputError(f"rig file {path}: {describe_faults(error, lines, _RigFile)}") from None
     except (InputError, DeviceError) as error:

@@ -11,6 +11,7 @@ from experiments.reports.files import REPORT_NUMBERS
 from hil.logs.provenance import package_versions
 from models import catalogue
 from models.errors import InputError
+from models.text_file import why_unreadable
 
 
 class CitedSource(NamedTuple):
@@ -50,7 +51,7 @@ def read_numbers(report: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(
-            f"{wanted}, found none at {path} ({error.strerror}); `riderless analyze RUN -o REPORT` writes one"
+            f"{wanted}, found none at {path} ({why_unreadable(error)}); `riderless analyze RUN -o REPORT` writes one"
         ) from None
     except (ValueError, RecursionError):  # the last: nested without end
         raise InputError(f"{wanted}, found something else in {path}; name another") from None

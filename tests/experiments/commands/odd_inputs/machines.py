@@ -67,8 +67,14 @@ REFUSED = {
         "monitor picture.png",
     ],
     "is not valid TOML": ["run words.txt", "run torn.toml", "check torn.toml"],
-    "bicycle: field required": ["run empty.toml", "run silver.toml", "run campaign.toml", "calibrate silver.toml"],
-    "name: field required": ["run mapping.toml"],
+    "bicycle: field required": ["run empty.toml"],
+    "rig file silver.toml: it is another kind of file, found a bicycle": ["run silver.toml", "calibrate silver.toml"],
+    "rig file campaign.toml: it is another kind of file, found a campaign": [
+        "run campaign.toml",
+        "latency campaign.toml",
+    ],
+    "rig file mapping.toml: it is another kind of file, found a mapping": ["run mapping.toml"],
+    "--speed is given 2 times: give it once": ["run --emulated --speed 5 --speed 6"],
     "it is another kind of file": ["run gains.toml", "check gains.toml", "latency gains.toml", "monitor gains.toml"],
     "the gain of a drive must be from 0.1 to 3": ["check rig-drive-gain.toml", "calibrate rig-drive-gain.toml"],
     "the friction of a drive must be from 0 to 2 N m, found -0.2": ["check rig-friction-negative.toml"],
@@ -176,6 +182,9 @@ REFUSED = {
         "run --emulated --controller binary.toml",
     ],
     "torn.toml is not TOML": ["run --emulated --controller torn.toml"],
+    "rig.toml wants format = 'riderless gain schedule 1', found a rig: write it": [
+        "run --emulated --speed 5 --controller rig.toml",
+    ],
     "wants format = 'riderless gain schedule 1'": [
         "run --emulated --controller rig.toml",
         "run --emulated --controller silver.toml",

@@ -82,9 +82,11 @@ REFUSED = {
     "wants rows of four numbers under v_start,v_end,re,im": ["analyze eigenvalues-text.csv"],
     "wanted a run with its header": ["analyze run-torn", "identify run-torn --free drive_gain", "analyze run-header"],
     "found something else in": ["analyze run-binary", "info run-binary", "info words.txt", "export log.csv"],
+    "found no run.mcap at nowhere (there is no such file)": ["info nowhere"],
+    "report.json, found none at run/report.json (there is no such file)": ["cite run"],
+    "--out is given 2 times: give it once": ["export run -o a.csv --out b.csv"],
     "found no run.mcap at": [
         "analyze run-folder",
-        "info nowhere",
         "info void",
         "info run-folder",
         "export nowhere",
