@@ -10,7 +10,7 @@ import math
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from experiments import cli
 from experiments.emulation import workstand
 from hil.commissioning.sensor_calibration import rotation_angle
 from hil.loop.states import State
+from hil.loop.tick_record import TICK
 from hil.rig.file import read_rig
 from models.linear.whipple import totals
 from models.plant.workstand import Bars
@@ -272,6 +273,23 @@ def test_a_dry_run_and_no_yes_write_nothing(machine, monkeypatch):
     code, said, _ = node.calibrate("--yes")
     assert said["written"]
     assert "steer_offset = 0.03" in node.file.read_text()
+
+
+def test_its_status_fits_eighty_columns_beside_the_spinner():
+    from experiments.terminal.calibration import CalibrationBench
+
+    row = np.zeros(1, TICK)[0]
+    row["state"], row["phi_est"], row["delta_meas"], row["v_meas"], row["T_cmd"] = (
+        State.RAMPDOWN,
+        -0.5,
+        -0.8,
+        -1.0,
+        -1.2,
+    )
+    with ExitStack() as stack:
+        bench = CalibrationBench(None, stack)
+        bench._watch(read_rig(DOCS / "rigs/node.toml"), row)
+        assert len(f"⠋ {bench._status.status}") <= 80
 
 
 class _Nobody:
