@@ -237,6 +237,19 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
         next(said for port, said in zip(rig.ports, devices, strict=True) if port.role & part)
         for part in (ROLE_IMU, ROLE_STEER, ROLE_DRIVE)
     )
+    _require_agreement(rig, devices, drive)
+    scales = {
+        "gyro_lsb": imu.gyro_lsb,
+        "accel_lsb": imu.accel_lsb,
+        "steer_counts_per_turn": steer.steer_counts_per_turn,
+    }
+    calibration = rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
+    watchdog = drive.watchdog or rig.watchdog  # what the check has to prove
+    return replace(rig, watchdog=watchdog), calibration
+
+
+def _require_agreement(rig: Rig, devices: Sequence[Introduction], drive: Introduction) -> None:
+    """Refuse a rig of another rate than its devices, or one that asks more of ``drive`` than that can do."""
     for said in devices:
         if said.rate_hz is not None and said.rate_hz != round(rig.rate):
             raise InputError(
@@ -260,14 +273,6 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
             f"the rig allows a steer {rig.drive_kind} of {allowed:g} {rig.drive.unit} but the drive obeys no more than "
             f"{greatest:g} {rig.drive.unit}: lower that limit in the rig"
         )
-    scales = {
-        "gyro_lsb": imu.gyro_lsb,
-        "accel_lsb": imu.accel_lsb,
-        "steer_counts_per_turn": steer.steer_counts_per_turn,
-    }
-    calibration = rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
-    watchdog = drive.watchdog or rig.watchdog  # what the check has to prove
-    return replace(rig, watchdog=watchdog), calibration
 
 
 def find_latency_test(rig: Rig, fifo: int) -> Any:
