@@ -144,7 +144,7 @@ class ParameterSearch:
         InputError
             For a bicycle that cannot be.
         """
-        found = [predict(r, c.window, c.fit) for r, c in _under(self._group, self.moved(z))]
+        found = [predict(r, c.window, c.fit) for r, c in moved_group(self._group, self.moved(z))]
         like = np.array([(p.like.real, p.like.imag) for p in found])
         return like, np.array([p.difference_covariance for p in found])
 
@@ -199,10 +199,10 @@ def as_moved(group: WindowsOfBicycle) -> WindowsOfBicycle:
     if not theory_for(group[0][0]).uncertain:
         return group
     search = ParameterSearch(group)
-    return _under(group, search.moved(search.motion_start()))
+    return moved_group(group, search.moved(search.motion_start()))
 
 
-def _under(group: WindowsOfBicycle, moved: Mapping[str, float]) -> WindowsOfBicycle:
+def moved_group(group: WindowsOfBicycle, moved: Mapping[str, float]) -> WindowsOfBicycle:
     """Windows as a theory with some quantities moved sees them: one for all windows of a recording, which share it."""
     seen = {id(r): replace(r, theory=theory_for(r).move(moved)) for r, _ in group}
     return [(seen[id(r)], c) for r, c in group]
@@ -217,13 +217,7 @@ def linear_predictions(group: WindowsOfBicycle, moved: Mapping[str, float]) -> N
     moved : mapping of str to float
         SI.
     """
-    machines: dict[int, Dynamics] = {}
-    found = []
-    for response, c in group:
-        if id(response) not in machines:
-            machines[id(response)] = theory_for(response).move(moved).dynamics()
-        found.append(_linear_like(response, c, machines[id(response)]))
-    return np.array(found, complex)
+    return np.array([_linear_like(r, c, theory_for(r).dynamics()) for r, c in moved_group(group, moved)], complex)
 
 
 def _linear(group: WindowsOfBicycle, moved: Mapping[str, float]) -> Array:

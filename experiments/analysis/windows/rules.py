@@ -32,9 +32,7 @@ class WindowRules:
     pushed: float = 0.25  # ... this share of the first: what decays and then grows so has been pushed again
     push: float = 0.15  # s, a push by hand; a drive that turns the steer against it turns the motion while it lasts
     longest_push: float = 0.3  # s, by hand; a window that begins within it has a force in it
-    swift: float = (
-        0.2  # of a cycle, which a rise to the peak takes if the motion itself turned it, and no end of the push
-    )
+    swift: float = 0.2  # of a cycle: a rise that takes longer was turned by the motion, and the hand may still push
     begun: float = 0.15  # s that a push may have lasted when the motion turns: half the longest push by hand
     speed_change: float = 0.2  # of the mean speed, over which one eigenvalue means nothing
     speed_rise: float = 0.15  # m/s^2; a free bicycle slows down: somebody pushes
