@@ -17,7 +17,6 @@ from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.loop.states import State
 from hil.loop.wire_tape import new_wire, read_tape
-from hil.runners.assembly import links_of_rig
 from models.array_types import Array
 
 LEAST_TOGETHER = 0.1  # of the samples, that come with another, and of the ticks, without any: a line, no busy computer
@@ -93,6 +92,8 @@ def lateness_in_bursts(run: Run) -> float | None:
 
     All samples under control that came are asked, but those over a gap too long to be bridged.
     """
+    from hil.runners.assembly import links_of_rig  # all drivers, for a few recordings only
+
     ports = run.header.rig.ports
     lead = next((i for i, port in enumerate(ports) if port.role & _BOTH == _BOTH), None)
     run = _with_bytes(run)
