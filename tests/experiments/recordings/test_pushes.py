@@ -28,14 +28,16 @@ MISTAKES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def stiff(tmp_path_factory):
-    """Silver under an angle drive and its LQR, pushed three times by hand."""
+@pytest.fixture(scope="module", params=[(0.06, 0.12), (0.1, 0.25)], ids=["short", "of persons"])
+def stiff(request, tmp_path_factory):
+    """Silver under an angle drive and its LQR, pushed three times by hand, for times of these lengths [s]."""
     bicycle = catalogue.load_bicycle("Silver")
     rig = replace(read_rig(ROOT / "docs/rigs/angle-drive.toml"), bicycle=bicycle)
     gains = design(bicycle, "lqr", (5.5, 6.0, 6.5), rig.timing, drive=rig.drive)
     rng = np.random.default_rng(1)
-    kicks = tuple(hand_kick(bicycle, 0.6 + 3.2 * i, (-1) ** i, rng, lean_rate=0.25) for i in range(3))
+    kicks = tuple(
+        hand_kick(bicycle, 0.6 + 3.2 * i, (-1) ** i, rng, lean_rate=0.25, lengths=request.param) for i in range(3)
+    )
     folder = tmp_path_factory.mktemp("stiff") / "run"
     scenario = Scenario(speed=((0.0, 6.0),), kicks=kicks, release_after=0.5, seed=1)
     run_lockstep(folder, rig, gains, scenario, 10.7)
