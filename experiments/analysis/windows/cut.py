@@ -103,10 +103,12 @@ def time_of_pushing(response: Response, kick: DetectedKick, cycle: int, rules: W
         Rows of one cycle of the motion.
     rules : WindowRules
     """
-    if response.steer_late > 0.0:  # that drive turns the motion back while the push goes on
-        return rules.push + response.steer_late
-    swift = response.kind == OURS and not kick.released and kick.end - kick.onset > rules.swift * cycle
-    return rules.longest_push if swift else 0.0
+    if response.kind != OURS or kick.released:
+        return 0.0
+    rise = kick.end - kick.onset
+    if response.steer_late > 0.0 or rise > rules.swift * cycle:  # drive or weave turns it back while the push goes on
+        return rules.longest_push + response.steer_late
+    return 0.0
 
 
 def row_of_next_push(s: Array, noise: float, rules: WindowRules) -> int | None:

@@ -30,7 +30,6 @@ class WindowRules:
     unrest_noise: float = 4.0  # ... times the background: a way back smaller than both is no turning point
     again: float = 1.25  # times the smallest swing before, and by ...
     pushed: float = 0.25  # ... this share of the first: what decays and then grows so has been pushed again
-    push: float = 0.15  # s, a push by hand; a drive that turns the steer against it turns the motion while it lasts
     longest_push: float = 0.3  # s, by hand; a window that begins within it has a force in it
     swift: float = 0.2  # of a cycle: a rise that takes longer was turned by the motion, and the hand may still push
     begun: float = 0.15  # s that a push may have lasted when the motion turns: half the longest push by hand

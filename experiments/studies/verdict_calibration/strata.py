@@ -61,6 +61,7 @@ STRATA = {
             for name, losses in PULLED_DRIVES.items()
             for told in (True, False)
         ),
+        Stratum("pushes of persons", drawn=False, pushes=(0.1, 0.25)),
         Stratum("long pushes", drawn=False, pushes=(0.2, 0.3)),
         *(Stratum(f"missing {100 * share:g} %", drawn=False, missing=share) for share in (0.02, 0.05)),
         *(Stratum(f"bursts {1e3 * period:g} ms", drawn=False, burst=period) for period in (0.008, 0.016)),
