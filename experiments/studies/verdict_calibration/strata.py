@@ -48,7 +48,7 @@ STRATA = {
     for stratum in (
         Stratum("certain", drawn=False),
         Stratum("drawn"),
-        Stratum("ramp"),
+        Stratum("ramp", slowing=True),
         Stratum("nonlinear 0.15", model="nonlinear", kick=0.15),
         Stratum("nonlinear 0.25", model="nonlinear", kick=0.25),
         Stratum("nonlinear 0.35", model="nonlinear", kick=0.35),

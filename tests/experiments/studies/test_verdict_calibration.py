@@ -19,7 +19,7 @@ from experiments.studies.verdict_calibration.page import (
     holm,
 )
 from experiments.studies.verdict_calibration.simulate import campaign_responses, true_machine
-from experiments.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
+from experiments.studies.verdict_calibration.strata import HONEST_STRATA, STRATA, study_campaigns
 from hil.rig.rig import Rig
 from models.catalogue import load_bicycle
 from models.errors import InputError
@@ -93,6 +93,17 @@ def test_the_tables_tell_a_liberal_verdict(tmp_path):
     page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in ANSWER_GROUPS))
     put_tables(page, calibration_tables(true))
     assert "| all | 64 |" in page.read_text()
+
+
+def test_each_stratum_is_another_one_than_all_others():
+    named_alike = [replace(stratum, name="") for stratum in STRATA.values()]
+    assert all(one not in named_alike[:i] for i, one in enumerate(named_alike))
+
+
+def test_runs_on_a_ramp_slow_down_as_the_page_says():
+    campaign = next(one for one in study_campaigns(16, 5, ("ramp",), ("Rigid",)) if one.method == "off")
+    for response in campaign_responses(campaign):
+        assert 0.095 < -np.polyfit(response.t[response.free], response.v[response.free], 1)[0] < 0.205  # m/s^2
 
 
 def test_drawn_bicycles_differ_and_certain_ones_do_not():
