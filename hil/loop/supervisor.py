@@ -147,7 +147,7 @@ SUPERVISOR = np.dtype(
 
 @njit(cache=True, nogil=True)
 def _events(s, limits, news, sample, e):
-    """Evaluate every event of the table, as bits in the order of its rows. Runs inside the tick."""
+    """Evaluate every event of the table but "nothing in the way", as bits in its order. Runs inside the tick."""
     on, status, demand = 0, sample.status, news.demand
     enabled, tripped = status & STATUS_ENABLED != 0, status & STATUS_WATCHDOG != 0
     numbers = news.T_req + e.phi + e.delta + e.phi_dot + e.delta_dot + e.v
@@ -190,7 +190,6 @@ def _events(s, limits, news, sample, e):
     on |= 0 if news.recording else _B_LOG
 
     on |= 0 if news.tested else _B_UNTESTED
-    on |= _B_CLEAR_WAY if s.good >= limits.check else 0
     on |= _B_IN_THE_WAY if s.since > limits.check_timeout else 0
     on |= _B_ON if enabled else 0
     on |= _B_NOT_ON if s.since > _ANSWER and not enabled else 0
@@ -228,14 +227,22 @@ def _move(s, on):
 
 
 @njit(cache=True, nogil=True)
-def _wait_for_a_clear_way(s, on, dt):
-    """Count the time without an obstacle to arming, and keep the last obstacle's cause. Runs inside the tick."""
+def _clear_way(s, on, wanted, dt):
+    """Count the time without an obstacle to arming, and keep the last obstacle's cause. Runs inside the tick.
+
+    Returns
+    -------
+    int
+        The event "nothing in the way": there was no obstacle for as long as ``wanted`` [s], and there is none now.
+    """
+    waited = s.good
     s.good += min(dt, s.watchdog)  # a clock's jump proves nothing about the stream
     for event in range(NEXT_STAGE.shape[1]):
         if on & _OBSTACLES & (1 << event):
             s.good = 0.0
             s.obstacle = EVENT_CAUSE[event]
-            return
+            return 0
+    return _B_CLEAR_WAY if waited >= wanted else 0
 
 
 @njit(cache=True, nogil=True)
@@ -271,7 +278,7 @@ def supervise(s, limits, news, sample, estimate):
         s.released = 1
     on = _events(s, limits, news, sample, estimate)
     if s.stage == _STREAM:
-        _wait_for_a_clear_way(s, on, dt)
+        on |= _clear_way(s, on, limits.check, dt)
     _move(s, on)
     s.state = _STATE[s.stage]
 

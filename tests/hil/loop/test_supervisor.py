@@ -103,6 +103,24 @@ def test_starts_disarmed_and_stays_so_without_a_demand(bench):
         assert not bench.s["flags"] & COMMAND_ENABLE
 
 
+def test_what_comes_in_the_way_at_the_last_tick_of_the_check_is_in_the_way(bench):
+    while bench.s["good"] < bench.limits.check.value:
+        assert bench.tick() is State.CHECK
+    assert bench.tick(clean=False) is State.CHECK
+    assert not bench.s["flags"] & COMMAND_ENABLE, "a frame was broken at that very tick"
+    for _ in range(round(bench.limits.check.value / DT) - 1):
+        assert bench.tick() is State.CHECK
+        assert not bench.s["flags"] & COMMAND_ENABLE
+
+
+def test_a_button_pressed_at_the_last_tick_of_the_check_waits(bench):
+    while bench.s["good"] < bench.limits.check.value:
+        bench.tick()
+    bench.status |= STATUS_STOP_BUTTON
+    for _ in range(3):
+        assert bench.tick() is State.CHECK, "as at every tick before"
+
+
 def test_arming_takes_a_second_of_clean_stream_and_a_proven_watchdog(bench):
     states, withheld = [], 0
     while len(states) < 1000 and (not states or states[-1] is not State.RUNNING):
