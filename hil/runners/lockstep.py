@@ -59,7 +59,7 @@ DIARY = np.dtype(
 )
 
 
-class EmulatedMachine(NamedTuple):
+class LockstepBench(NamedTuple):
     """Emulated side of the wire: plant, node, and the bytes under way."""
 
     p: np.ndarray
@@ -80,7 +80,7 @@ def new_bench(
     faults: Faults = (),
     place: np.void | None = None,
     belt: np.void | None = None,
-) -> EmulatedMachine:
+) -> LockstepBench:
     """Make plant, node, sensor of place and treadmill as after power-up and a HELLO.
 
     Parameters
@@ -93,7 +93,7 @@ def new_bench(
     """
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
     open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
-    return EmulatedMachine(
+    return LockstepBench(
         p=plant.p,
         s=plant.s,
         kicks=plant.kicks,
@@ -119,7 +119,7 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
     Parameters
     ----------
     loop : LoopState
-    bench : EmulatedMachine
+    bench : LockstepBench
         Plant, node and the bytes under way; it moves on.
     bus : float
         Supply of the drive [V].
