@@ -93,5 +93,6 @@ def sweep_cues(by: str, profile: list[tuple[float, float]], times: list[float]) 
     """List what to tell the person at the belt and the one who kicks, and when."""
     told = list(kick_cues(times))
     if by == "steps":
-        told += [(RELEASE_DELAY + t, f"belt to {v:.2f} m/s") for t, v in profile[2::2]]
+        changes = zip(profile[1:-1:2], profile[2::2], strict=True)  # from the end of a step to the next one
+        told += [(RELEASE_DELAY + t, f"belt to {v:.2f} m/s") for (t, _), (_, v) in changes]
     return tuple(sorted(told))

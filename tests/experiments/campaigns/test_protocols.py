@@ -111,6 +111,9 @@ def test_a_speed_sweep_passes_the_weave_speed_with_a_kick_at_each_step():
     assert at_kick == pytest.approx(np.linspace(v[0], v[-1], 5))
     after = [np.interp(k.t + TIME_AFTER_KICK, t, v) for k in condition.scenario.kicks]
     assert after == pytest.approx(at_kick), "the longest window lies within the step"
+    cues = [(at - RELEASE_DELAY, float(words.split()[2])) for at, words in condition.cues if "belt" in words]
+    assert [v for _, v in cues] == pytest.approx(np.linspace(v[0], v[-1], 5)[1:], abs=0.005)
+    assert [at for at, _ in cues] == pytest.approx(t[1:-1:2]), "a person is told when the belt is to begin to change"
     (ramp,) = plan("speed_sweep", bench("lqr"), kicks=5, by="ramp", from_m_s=5.0, to_m_s=4.0)
     assert [v for _, v in ramp.scenario.speed] == [5.0, 4.0]
     with pytest.raises(InputError, match=r"m/s\^2, wanted at most 0.1"):
