@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._outputs import Force
+
 
 def hazards(
     rig_file: Annotated[
@@ -12,6 +14,7 @@ def hazards(
         typer.Argument(help="Rig file (TOML), whose limits stand in the words; the emulated rig by default."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="PDF file, for a safety officer to sign.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the hazards of a riderless bicycle with causes, guards, proofs and what is left, or write them as a PDF.
@@ -25,19 +28,16 @@ def hazards(
     from experiments.terminal.console import emit_json, screen
     from experiments.terminal.hazards import show_hazards
     from hil.logs.provenance import provenance
+    from hil.output_file import OutputFile, files_read
     from models.errors import InputError
 
+    if out is not None and out.suffix.lower() != ".pdf":
+        raise InputError(f"the sheet of hazards is a .pdf file, found {out}: give it a name that ends so")
     rig = rig_of(rig_file)
     found = hazards_of(rig)
     if out is not None:
-        if out.suffix.lower() != ".pdf":
-            raise InputError(f"the sheet of hazards is a .pdf file, found {out}: give it a name that ends so")
-        try:
-            write_hazards_sheet(out, found, rig, provenance()["utc"][:10])
-        except OSError as error:
-            raise InputError(
-                f"the sheet of hazards cannot be written to {out} ({error.strerror}): name a writable file"
-            ) from None
+        with OutputFile(out, "the sheet of hazards", force, files_read(rig_file)).draft() as draft:
+            write_hazards_sheet(draft, found, rig, provenance()["utc"][:10])
     if as_json:
         emit_json({"rig": rig.name, "path": str(out) if out else None, "hazards": found})
         return
