@@ -35,6 +35,7 @@ def emulate(
     import numpy as np
 
     from experiments.commands._emulated_machine import held_machine
+    from experiments.commands._rig_arguments import require_duration
     from experiments.live.ending import heed_ending
     from experiments.terminal.console import emit_json, progress_screen
     from hil.rig.rig import Rig
@@ -49,6 +50,8 @@ def emulate(
             f"--kick-every must be 0 or at least {SHORTEST_SPACING:g} s, found {kick_every:g} s: a kick by hand lasts "
             "half of that"
         )
+    if duration:
+        require_duration(duration)
     rig = Rig(catalogue.load_bicycle(bike, trust))
     times = np.arange(1.0, duration or KICKED_FOR, kick_every) if kick_every else np.zeros(0)
 

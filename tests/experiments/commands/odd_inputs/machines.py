@@ -216,6 +216,11 @@ REFUSED = {
         "emulate Silver --kick-every inf",
     ],
     "--kick-every must be 0 or at least 0.2 s": ["emulate Silver --kick-every 1e-9"],
+    "--duration must be above 0 and below 86400 s": [
+        "emulate Silver --duration inf",
+        "emulate Silver --duration 1e13",
+        "emulate Silver --duration 2e5 --kick-every 0",
+    ],
     "--duration must be": [
         "run --emulated --duration nan",
         "run --emulated --duration 0",
