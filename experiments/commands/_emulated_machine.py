@@ -58,10 +58,9 @@ def held_machine(
     from hil.runners.emulation import Emulation, emulated_node, emulated_plant
     from models.plant.scenario import Scenario
 
-    rng = np.random.default_rng(seed)
-    kicks = kicks_in_turn(rig.bicycle, times, rng)
+    emulation, rng = Emulation(model), np.random.default_rng(seed)  # first, for it knows the models that there are
+    kicks = kicks_in_turn(rig.bicycle, times, rng, model)
     scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))
-    emulation = Emulation(model)
     with ExitStack() as stack:
         if connect is None:
             node = VirtualNode(emulated_plant(rig, scenario, emulation), emulated_node(rig))

@@ -112,7 +112,8 @@ def run(
             with shown.starting() as step:
                 if emulated:
                     step("starting the virtual bicycle")
-                    extra = {"scenario": _kicked(rig, speed, 0.0 if path else duration, seed), "emulation": emulation}
+                    scenario = _kicked(rig, speed, 0.0 if path else duration, seed, model)
+                    extra = {"scenario": scenario, "emulation": emulation}
                     shown.hand = Hand(_kicks(rig, seed, model))
                     paths = stack.enter_context(start_twin(rig, **extra, fifo=fifo, hand=shown.hand)).paths
                 step("loading the loop")
@@ -196,8 +197,18 @@ def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
         screen.print(f"run: {folder}", soft_wrap=True)  # a path is copied
 
 
-def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
-    """Make a treadmill on which somebody kicks the bicycle now and then."""
+def _kicked(rig: "Rig", speed: float, duration: float, seed: int, model: str) -> "Scenario":
+    """Make a treadmill on which somebody kicks the bicycle now and then.
+
+    Parameters
+    ----------
+    rig : Rig
+    speed, duration : float
+        m/s, and s under control.
+    seed : int
+    model : str
+        Equations of motion, which say how hard.
+    """
     import numpy as np
 
     from experiments.emulation.hand_kicks import (
@@ -211,7 +222,7 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
 
     rng = np.random.default_rng(seed)
     times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - max(HAND_KICK_LENGTHS), KICK_SPACING)
-    return Scenario(speed=((0.0, speed),), kicks=kicks_in_turn(rig.bicycle, times, rng), seed=seed)
+    return Scenario(speed=((0.0, speed),), kicks=kicks_in_turn(rig.bicycle, times, rng, model), seed=seed)
 
 
 def _kicks(rig: "Rig", seed: int, model: str) -> "Callable[[int], Kick]":

@@ -8,9 +8,14 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
+from experiments.commands._emulated_machine import held_machine
+from experiments.commands.run import _kicked
 from hil.logs.log import read_run
+from hil.rig.rig import Rig
+from hil.runners import emulation
 from models import catalogue
 from tests.paths import ROOT
 
@@ -51,6 +56,27 @@ def test_the_command_to_type_names_the_bicycle_and_the_port(own_bicycle, monkeyp
     bicycle = "Silver" if name == "Silver" else str(own_bicycle)
     assert [program, verb, *options] == ["riderless", "run", "--bike", bicycle, "--port", document["path"]]
     assert catalogue.load_bicycle(bicycle).name == document["bike"]
+
+
+class SeenError(Exception):
+    """What an emulated machine would have met."""
+
+
+@pytest.mark.parametrize(("model", "lean_rate"), [("linear", 0.35), ("nonlinear", 0.15)])
+def test_kicks_are_as_hard_as_the_equations_of_motion_bear(monkeypatch, model, lean_rate):
+    rig, made = Rig(catalogue.load_bicycle("Benchmark")), []
+
+    def see(rig, scenario, emulation):
+        made.extend(scenario.kicks)
+        raise SeenError
+
+    monkeypatch.setattr(emulation, "emulated_plant", see)
+    with pytest.raises(SeenError), held_machine(rig, model, 5.0, np.array([1.0, 5.0]), 1, None):
+        pass
+    made += _kicked(rig, 5.0, 10.0, 1, model).kicks
+    assert len(made) == 5
+    # M_phi_phi of the benchmark: Meijaard et al. 2007, table 2; pushed 0.8 m above ground, by hands that vary by 15 %
+    assert [abs(kick.impulse) for kick in made] == pytest.approx([lean_rate * 80.81722 / 0.8] * 5, rel=0.151)
 
 
 @pytest.mark.realtime
