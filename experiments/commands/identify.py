@@ -12,6 +12,7 @@ from experiments.commands._outputs import Force, require_figure
 
 
 def identify(
+    context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Run folders, folders of runs, or files of others.")],
     free: Annotated[
         str, typer.Option(help="Quantities to identify, with commas: parameters of the bicycle, drive_gain, ...")
@@ -60,15 +61,12 @@ def identify(
     from experiments.terminal.console import emit_json, print_blocks, print_written, progress_screen
     from experiments.terminal.progress import analysing
     from hil.memory import use_memory
-    from models.errors import InputError
 
     use_memory(max_memory)
-    if eigenvalues or v0 is not None:
-        said = bool(free or mapping or prior != "own" or profile or plot or controller)
-        _print_gains(paths, eigenvalues, v0, bicycle, trust, as_json, ignored=said)
+    _refuse_ignored(context)
+    if eigenvalues:
+        _print_gains(paths, v0, bicycle, trust, as_json)
         return
-    if (plot is not None or jobs != 1) and not profile:
-        raise InputError("--plot and --jobs would be ignored: they are for the profiles; add --profile")
     if plot is not None:
         require_figure(plot, force, *paths, mapping, bicycle)
     know_law(controller)
@@ -95,29 +93,31 @@ def identify(
             print_written("figure", plot)
 
 
-def _print_gains(
-    paths: list[Path], eigenvalues: bool, v0: float | None, bicycle: str, trust: bool, as_json: bool, ignored: bool
-) -> None:
+def _refuse_ignored(context: typer.Context) -> None:
+    """Refuse options that a table of eigenvalues, or a fit without profiles, has no use for."""
+    from experiments.commands._ignored_options import refuse_ignored
+
+    if not context.params["eigenvalues"]:
+        refuse_ignored(context, "v0", because="it is for tables of eigenvalues; add --eigenvalues or leave it out")
+        if not context.params["profile"]:
+            refuse_ignored(context, "plot", "force", "jobs", because="they are for the profiles; add --profile")
+        return
+    names = ("free", "prior", "mapping", "controller", "profile", "plot", "force", "jobs")
+    why = "of a table of eigenvalues the gain is found, with the bicycle's own deviations; leave them out"
+    refuse_ignored(context, *names, because=why)
+
+
+def _print_gains(paths: list[Path], v0: float | None, bicycle: str, trust: bool, as_json: bool) -> None:
     """Print the gain of each table of eigenvalues.
 
     Parameters
     ----------
-    paths, eigenvalues, v0, bicycle, trust, as_json
+    paths, v0, bicycle, trust, as_json
         As `identify` takes them.
-    ignored
-        Whether something was said that a table of eigenvalues has no use for.
     """
     from experiments.reports.estimates.gain import gain_of_table
     from experiments.terminal.console import emit_json, print_blocks
-    from models.errors import InputError
 
-    if not eigenvalues:
-        raise InputError("--v0 would be ignored: it is for tables of eigenvalues; add --eigenvalues or leave it out")
-    if ignored:
-        raise InputError(
-            "--free, --prior, --mapping and --controller would be ignored: of a table of eigenvalues the gain is "
-            "found, with the bicycle's own deviations; leave them out"
-        )
     results = [gain_of_table(path, bicycle, v0, trust) for path in paths]
     if as_json:
         emit_json({"tables": [result.as_json() for result in results]})

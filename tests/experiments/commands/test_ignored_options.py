@@ -44,6 +44,7 @@ IGNORED = {  # command line: what is said
     "analyze {csv} --bicycle Yellow": "wanted a mapping to use the bicycle Yellow with",
     "identify {run} --free drive_gain --mapping mine.toml": "mapping would be ignored: only files of others need that",
     "identify {run} --free drive_gain --bicycle Yellow": "bicycle would be ignored",
+    "identify {run} --free drive_gain --plot p.png --jobs 2": "--plot and --jobs would be ignored: they are for",
     "latency --all --no-load": "--no-load would be ignored: --all measures both",
     "latency --all --load": "--load would be ignored: --all measures both",
     "faults --case 3 --count 10": "--count would be ignored: --case plays one case",

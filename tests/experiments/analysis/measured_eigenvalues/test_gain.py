@@ -95,7 +95,11 @@ def test_the_command_says_the_gain(tmp_path, monkeypatch, capsys):
         (("--v0", "4.7"), "add --eigenvalues or leave it out"),
         (
             ("--eigenvalues", "--bicycle", "Silver", "--v0", "4.7", "--free", "c"),
-            "--mapping and --controller would be ignored",
+            "--free would be ignored: of a table of eigenvalues the gain is found",
+        ),
+        (
+            ("--eigenvalues", "--bicycle", "Silver", "--v0", "4.7", "--jobs", "4", "--prior", "own"),
+            "--prior and --jobs would be ignored",
         ),
         (("--eigenvalues", "--bicycle", "Silver", "--v0", "0.1"), "wanted at least 2 eigenvalues below v0"),
     ],
