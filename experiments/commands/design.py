@@ -70,8 +70,8 @@ def design(
     from experiments.commands._steered import inner_loop_of, show_steered
     from experiments.commands._whole_loop import whole_loop_growth
     from experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
+    from hil.controllers.timing import LoopTiming
     from hil.design.compensators.registry import COMPENSATORS
-    from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
     from hil.output_file import OutputFile, files_read
     from models.catalogue import load_bicycle

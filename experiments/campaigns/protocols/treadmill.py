@@ -13,7 +13,8 @@ from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, b
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle_options
 from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
-from hil.design.methods import LoopTiming, design
+from hil.controllers.timing import LoopTiming
+from hil.design.methods import design
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from models import catalogue

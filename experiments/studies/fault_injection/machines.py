@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from hil.design.methods import LoopTiming, design
+from hil.controllers.timing import LoopTiming
+from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.design.steered.methods import STEER_METHODS
 from hil.loop.pace.settings import SpeedDrive

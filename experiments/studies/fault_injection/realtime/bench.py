@@ -23,7 +23,8 @@ from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.controller_process import NOTHING
 from firmware_interface.errors import DeviceError
 from firmware_interface.twins.virtual_node import Report, VirtualProcess
-from hil.design.methods import LoopTiming, design
+from hil.controllers.timing import LoopTiming
+from hil.design.methods import design
 from hil.logs.log import Run, read_run
 from hil.rig.rig import Rig
 from hil.runners.warmup import warm_up
@@ -167,9 +168,7 @@ class RealtimeBench:
     def twin(self) -> VirtualProcess:
         """Process of the bicycle; plugged in if it is not."""
         if self._twin is None:
-            self._twin = start_twin(self.rig, self._scenario)
-            if self._fifo:  # a bicycle does not wait for the computer's other work
-                os.sched_setscheduler(self._pid, os.SCHED_FIFO, os.sched_param(self._fifo + 1))
+            self._twin = start_twin(self.rig, self._scenario, fifo=self._fifo)
         return self._twin
 
     def unplug(self) -> None:
