@@ -147,11 +147,8 @@ def turning_torque(machine: tuple[str, str], v: float, lean: float) -> float:
     gain = schedule.gains(v)
     K = bike.g * K0 + v * v * K2
     delta = -K[0, 0] / K[0, 1] * lean
-    if rig.drive is not None:
-        steady = delta if rig.drive_kind == "angle" else 0.0
-        return float(steady + gain[0] * lean + gain[1] * delta)
-    T = K[1, 0] * lean + K[1, 1] * delta
-    return float(T * (1.0 + gain[4] + gain[5]) + gain[0] * lean + gain[1] * delta)
+    steady = {"torque": K[1, 0] * lean + K[1, 1] * delta, "rate": 0.0, "angle": delta}[rig.drive_kind]  # command
+    return float(steady * (1.0 + gain[4] + gain[5]) + gain[0] * lean + gain[1] * delta)
 
 
 def _turns(ride: _Ride, make: _Make) -> Circumstances:

@@ -27,9 +27,11 @@ from experiments.studies.fault_injection.summary_table import (
     tally,
 )
 from experiments.studies.fault_injection.threats.fault_list import THREATS
+from experiments.studies.fault_injection.threats.fault_spec import AT_ONCE_CAUSES
 from experiments.studies.fault_injection.timeline import describe_case, timeline
 from hil.loop.limits import Limit
 from hil.loop.states import Cause, State
+from hil.loop.transitions import HARD_RULES
 from models.errors import InputError
 
 ROUNDS = 4
@@ -63,6 +65,10 @@ def as_listed(value):
     else:
         listed = value
     return listed
+
+
+def test_judge_and_supervisor_agree_on_what_cuts_the_torque_at_once():
+    assert {rule.cause for rule in HARD_RULES} | {Cause.OPERATOR_OFF} == AT_ONCE_CAUSES
 
 
 def test_the_list_of_faults_and_what_is_drawn_of_them_stay_as_they_were():

@@ -1,8 +1,10 @@
 """Fault campaign of a drive that obeys a steer rate or angle: its own faults, and a monitor that can be missed."""
 
+import numpy as np
 import pytest
 
 from experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from experiments.studies.fault_injection.circumstances import turning_torque
 from experiments.studies.fault_injection.judge import judge_case
 from experiments.studies.fault_injection.machines import VARIED_SPEEDS, rig_and_gains
 from experiments.studies.fault_injection.ride_plan import FaultOnset
@@ -11,6 +13,8 @@ from experiments.studies.fault_injection.threats.fault_list import THREATS, Thre
 from experiments.studies.fault_injection.threats.steer_faults import steer_threats
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.design.closed_loop import SampledLoop
+from hil.design.sampled_plant import sampled_model
+from hil.design.steered.sampled_steer import sampled_steer
 from hil.loop.states import State
 from hil.rig.stable import FASTEST_GROWTH
 from models.errors import InputError
@@ -43,6 +47,18 @@ def test_its_machines_may_be_armed_even_with_a_drive_that_is_late(bicycle, metho
     for late in (0.0, 0.01):  # s, the most that a ride has for its circumstance
         loop = SampledLoop.of_rig(rig, gains, more_delay=late)
         assert max(loop.eigenvalues(v)[0].real for v in (VARIED_SPEEDS[0], 5.0, VARIED_SPEEDS[1])) < FASTEST_GROWTH
+
+
+@pytest.mark.parametrize("bicycle", ["Silver", "Benchmark"])
+@pytest.mark.parametrize("method", ["lqr", "poles", "rate lqr", "rate cascade", "angle lqr", "angle cascade"])
+def test_a_turn_leans_as_it_was_drawn(bicycle, method):
+    """At rest the sampled closed loop, z = F z + G (u - K z), has the lean that the command u was made for."""
+    rig, gains = rig_and_gains(bicycle, method)
+    loop = (rig.bicycle, 5.0, gains.loop)
+    model = sampled_model(*loop) if rig.drive is None else sampled_steer(*loop, rig.drive)
+    F, G, K = model.F, model.G, model.narrow(gains.gains(5.0))
+    z = np.linalg.solve(np.eye(len(F)) - F + np.outer(G, K), G * turning_torque((bicycle, method), 5.0, 0.15))
+    assert z[model.states.index("phi")] == pytest.approx(0.15, rel=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

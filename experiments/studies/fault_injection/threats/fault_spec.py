@@ -43,6 +43,7 @@ AT_ONCE_CAUSES = frozenset(  # causes after which the torque is zero in the same
         Cause.CLOCK_STEP,
         Cause.DEVICE_RESTARTED,
         Cause.FOREIGN_COMMANDS,
+        Cause.OFF_BELT,
     }
 )
 
