@@ -127,7 +127,7 @@ def ways_markdown(answers: Sequence[WayAnswer]) -> str:
         lines.append(
             [
                 way,
-                f"{max(answer.farthest for answer in mine):.2f} m",
+                f"{max(answer.farthest for answer in mine if not answer.refused):.2f} m",
                 f"{len(windows)} of {sum(answer.kicks for answer in mine)}",
                 "{:+.3f}, {:+.3f}".format(*off.mean(axis=0)),
                 "{:.3f}, {:.3f}".format(*np.median(std, axis=0)),

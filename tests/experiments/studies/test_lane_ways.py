@@ -64,6 +64,8 @@ def test_the_table_counts_what_it_says():
     one = WayAnswer(HELD, 1, "", 0.4, 6, (window, replace(window, z=(1.0, 1.0))), 0.03)
     table = ways_markdown([one, replace(one, seed=2, farthest=0.5, p=np.nan)])
     assert "| 0.50 m | 4 of 12 | +0.100, -0.200 | 0.050, 0.100 | +1.5, +0.0 | 1.6, 1.0 | 2 and 4 | 1 of 1 |" in table
+    refused = WayAnswer(HELD, 3, "too near to the edge", np.nan, 0, (), np.nan)
+    assert "| 0.40 m | 2 of 6 |" in ways_markdown([refused, one]), "what was not run is nowhere the farthest"
 
 
 @pytest.mark.slow
