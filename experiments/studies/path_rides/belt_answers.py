@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from experiments.campaigns.sweeps import spread
+from experiments.studies.answer_lines import end_last_line, whole_lines
 from experiments.studies.path_rides.belt_ride import BeltResult, BeltRide, ride_belt
 from models.errors import InputError
 
@@ -13,25 +14,23 @@ Ridden = tuple[BeltRide, BeltResult]
 
 
 def read_rides(path: Path) -> dict[BeltRide, BeltResult]:
-    """Read the rides kept in a file, none where there is no file; a last line that was cut short is left out.
+    """Read the rides kept in a file, of its whole lines.
 
     Raises
     ------
     InputError
-        A line that is no ride, but for the last.
+        A line that is no ride.
     """
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     found = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(whole_lines(path), 1):
         try:
             document = json.loads(line)
             weights = tuple((str(name), float(value)) for name, value in document["ride"].pop("weights"))
             found[BeltRide(**document["ride"], weights=weights)] = BeltResult(**document["result"])
         except (ValueError, KeyError, TypeError):
-            if number < len(lines):
-                raise InputError(
-                    f"wanted a ride on the belt in line {number} of {path}, found '{line[:40]}': name another file"
-                ) from None
+            raise InputError(
+                f"wanted a ride on the belt in line {number} of {path}, found '{line[:40]}': name another file"
+            ) from None
     return found
 
 
@@ -49,9 +48,7 @@ def make_rides(rides: Sequence[BeltRide], path: Path, jobs: int | None = None) -
     kept = read_rides(path)
     yield from ((ride, kept[ride]) for ride in rides if ride in kept)
     missing = [ride for ride in rides if ride not in kept]
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    if text and not text.endswith("\n"):  # a line cut short, as by a power failure
-        path.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
+    end_last_line(path)
     with path.open("a", encoding="utf-8") as file:
         for i, result in spread(ride_belt, missing, jobs):
             file.write(json.dumps({"ride": asdict(missing[i]), "result": asdict(result)}) + "\n")

@@ -11,6 +11,7 @@ from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.verdict.conditions import fit_campaign
 from experiments.analysis.verdict.withheld import why_not_in_wind
 from experiments.campaigns.sweeps import spread
+from experiments.studies.answer_lines import end_last_line, whole_lines
 from experiments.studies.verdict_calibration.simulate import campaign_responses
 from experiments.studies.verdict_calibration.strata import StudyCampaign
 from models.errors import InputError
@@ -52,25 +53,23 @@ def ask_verdict(campaign: StudyCampaign) -> CampaignAnswer:
 
 
 def read_answers(path: Path) -> list[CampaignAnswer]:
-    """Read the answers kept in a file, none where there is no file; a last line that was cut short is left out.
+    """Read the answers kept in a file, of its whole lines.
 
     Raises
     ------
     InputError
-        A line that is no answer, but for the last.
+        A line that is no answer.
     """
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     found = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(whole_lines(path), 1):
         try:
             document = json.loads(line)
             document.pop("key")
             found.append(CampaignAnswer(**{**document, "campaign": StudyCampaign(**document["campaign"])}))
         except (ValueError, KeyError, TypeError):
-            if number < len(lines):
-                raise InputError(
-                    f"wanted an answer of the study in line {number} of {path}, found '{line[:40]}': name another file"
-                ) from None
+            raise InputError(
+                f"wanted an answer of the study in line {number} of {path}, found '{line[:40]}': name another file"
+            ) from None
     return found
 
 
@@ -92,15 +91,9 @@ def ask_all(
     yield from kept
     done = {answer.campaign.key for answer in kept}
     missing = [one for one in campaigns if one.key not in done]
-    _end_last_line(path)
+    end_last_line(path)
     with path.open("a", encoding="utf-8") as file:
         for _, answer in spread(ask_verdict, missing, jobs, cluster):
             file.write(answer.line() + "\n")
             file.flush()
             yield answer
-
-
-def _end_last_line(path: Path) -> None:
-    """Take away a last line that was cut short, as by a power failure."""
-    if path.exists() and (text := path.read_text(encoding="utf-8")) and not text.endswith("\n"):
-        path.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")

@@ -55,6 +55,15 @@ def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     assert read_answers(path) == found
 
 
+def test_a_line_that_lacks_its_end_alone_is_not_lost(tmp_path, monkeypatch):
+    path = tmp_path / "answers.jsonl"
+    monkeypatch.setattr(judge, "ask_verdict", answered())
+    list(ask_all(PLAN[:3], path))
+    path.write_text(path.read_text().removesuffix("\n"))
+    assert len(list(ask_all(PLAN[:3], path))) == 3
+    assert len(read_answers(path)) == 3, "each that was told is in the file"
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text('{"key": "x"}\n{"key": "y"}\n')
