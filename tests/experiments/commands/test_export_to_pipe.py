@@ -18,17 +18,22 @@ def shell(folder, command):
     return done.stdout, done.stderr, done.returncode
 
 
-@pytest.fixture
-def beside(run_folder, tmp_path):  # noqa: F811
-    """A folder with a run in it, and the rows of its export as a file."""
-    (tmp_path / "run").symlink_to(run_folder)
-    out, err, code = shell(tmp_path, "riderless export run -o table.csv")
+@pytest.fixture(scope="module")
+def table(run_folder, tmp_path_factory):  # noqa: F811
+    """Rows of the run's export, as a process writes them to a file; written once."""
+    folder = tmp_path_factory.mktemp("file")
+    (folder / "run").symlink_to(run_folder)
+    out, err, code = shell(folder, "riderless export run -o table.csv")
     assert code == 0, err
     assert "rows written to table.csv" in out
-    text = (tmp_path / "table.csv").read_text()
-    for path in tmp_path.glob("table.*"):
-        path.unlink()
-    return tmp_path, text
+    return (folder / "table.csv").read_text()
+
+
+@pytest.fixture
+def beside(run_folder, table, tmp_path):  # noqa: F811
+    """A folder with a run in it alone, and the rows of its export as a file."""
+    (tmp_path / "run").symlink_to(run_folder)
+    return tmp_path, table
 
 
 def test_an_open_output_gets_the_table_and_nothing_else(beside):
