@@ -142,7 +142,7 @@ def recorded_part(
     first, last : int
         Points of the grid, the last excluded; None as far as the rows reach.
     """
-    header, t_device = run.header, ticks["t"]
+    header, t_device = run.header, np.ascontiguousarray(ticks["t"])
     t = _grid_times(run, ticks, course, first, last)
     regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_SAMPLE_TIME
 
@@ -205,7 +205,7 @@ def _grid_times(run: Run, ticks: np.ndarray, course: RunCourse, first: int, last
 
 def _free_points(header: RunHeader, ticks: np.ndarray, course: RunCourse, t: Array) -> np.ndarray:
     """Points (n,) of the grid in no long gap, since nobody held the bicycle, at which nothing was played."""
-    rate, t_device = header.rig.rate, ticks["t"]
+    rate, t_device = header.rig.rate, np.ascontiguousarray(ticks["t"])  # a column of wide rows is slow to gather from
     after = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
     free = t_device[after] - t_device[after - 1] <= BRIDGED_PERIODS / rate
     if course.free_from is not None:
@@ -214,7 +214,8 @@ def _free_points(header: RunHeader, ticks: np.ndarray, course: RunCourse, t: Arr
         return np.asarray(free & (np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99))
     if course.lane_held_back:
         free &= np.interp(t, t_device, held_back_rows(ticks, header.rig)) > 0.99
-    return np.asarray(free & (np.interp(t, t_device, _torque_since(header, ticks, course.began) != 0.0) == 0.0))
+    played = _torque_since(header, ticks, course.began) != 0.0
+    return np.asarray(free & (np.interp(t, t_device, played) == 0.0)) if played.any() else free
 
 
 def _gap_remarks(t: Array, rate: float) -> tuple[str, ...]:

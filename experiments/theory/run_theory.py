@@ -54,7 +54,9 @@ def instrument_noise(ticks: np.ndarray) -> Array:
     gaps = np.flatnonzero(steps > LONG_STEP * usual) + 1
     gaps = gaps if len(gaps) < GAPS_COUNTED * len(steps) else gaps[:0]
     uneven = np.count_nonzero(np.abs(steps - usual) > UNEVEN_STEP * usual) - len(gaps) > UNEVEN_COUNTED * len(steps)
-    t, *readings = (np.insert(ticks[name][running], gaps, np.nan) for name in ("t", *MEASURED_CHANNELS))
+    t, *readings = (ticks[name][running] for name in ("t", *MEASURED_CHANNELS))
+    if len(gaps):
+        t, *readings = (np.insert(column, gaps, np.nan) for column in (t, *readings))
     return np.sqrt([uneven_noise_variance(y, t) if uneven else white_noise_variance(y) for y in readings])
 
 
