@@ -13,14 +13,13 @@ nor what is wrong with the model counts, or a wrong model would excuse itself.
 """
 
 import numpy as np
-from scipy.fft import next_fast_len
 
 from experiments.analysis.estimators.coloured_noise import noise_covariance
 from experiments.analysis.initial_state import InitialState
 from experiments.datatypes import Dynamics, ProcessNoise
 from experiments.theory.kalman import RowNoise, row_noise, settled_root
 from experiments.theory.noisy_machine import noise_effects
-from experiments.theory.process_noise import impulse_responses, torque_rows
+from experiments.theory.process_noise import costates, torque_rows
 from models.array_types import Array
 
 LEAST_UPRIGHT = 0.9  # of the motions drawn; where more bicycles fall the linear loop has to do
@@ -151,15 +150,8 @@ def driven_covariance(loop: RowNoise, before: Array, channels: tuple[Array, Arra
     channels : two (2, n) arrays
         As `difference_influence` gives them.
     """
-    impulses, left = impulse_responses(loop, before, channels[0].shape[1])
-    within = np.sum([_driven(channel, impulses[:, i]) for i, channel in enumerate(channels)], axis=0)
-    earlier = np.sum([channel @ left[:, i] for i, channel in enumerate(channels)], axis=0)
-    return np.asarray(np.einsum("pcn,qcn->pq", within, within) + earlier @ earlier.T)
-
-
-def _driven(influence: Array, impulses: Array) -> Array:
-    """Change (p, c, n) of p estimates by impulse responses (n, c) that begin at each sample j: sum a_i h_(i - j)."""
-    n = len(impulses)
-    size = next_fast_len(2 * n, real=True)
-    spectrum = np.fft.rfft(influence, size)[:, None] * np.fft.rfft(impulses.T, size).conj()
-    return np.asarray(np.fft.irfft(spectrum, size)[..., :n])
+    influence = np.stack(channels, axis=-1).swapaxes(0, 1)  # (n, 2, c)
+    later = costates(loop.transition, influence @ loop.output)
+    within = (later[1:] @ loop.state_noise + influence @ loop.reading_noise).swapaxes(0, 1).reshape(2, -1)
+    earlier = later[0] @ before
+    return np.asarray(within @ within.T + earlier @ earlier.T)

@@ -209,17 +209,15 @@ def propagate(F: Array, left: Array, weight: Array, X: Array, change: Array, off
         Speed misread [m/s].
     """
     m, columns = X.shape
-    states = np.zeros((len(left), m, columns))
-    for a in range(m):
-        for c in range(columns):
-            states[0, a, c] = X[a, c]
+    states = np.empty((len(left), m, columns))
+    states[0] = X
+    step = np.empty((m, m))
     for i in range(len(left) - 1):
         here, share = left[i], weight[i]
         for a in range(m):
             for b in range(m):
-                map_ab = F[here, a, b] + change[a, b] * off[i]
+                step[a, b] = F[here, a, b] + change[a, b] * off[i]
                 if share != 0.0:
-                    map_ab += share * (F[here + 1, a, b] - F[here, a, b])
-                for c in range(columns):
-                    states[i + 1, a, c] += map_ab * states[i, b, c]
+                    step[a, b] += share * (F[here + 1, a, b] - F[here, a, b])
+        np.dot(step, states[i], states[i + 1])
     return states

@@ -5,6 +5,7 @@ and a memory: each of the two torques is one more state of the loop, which forge
 """
 
 import numpy as np
+from numba import njit
 from scipy.linalg import expm
 
 from experiments.datatypes import Dynamics, ProcessNoise
@@ -84,3 +85,25 @@ def impulse_responses(rows: RowNoise, before: Array, n: int) -> tuple[Array, Arr
     starts, still = np.hstack([rows.state_noise, before]), np.zeros((m, m))
     motion = rows.output @ propagate(rows.transition[None], np.zeros(n, int), np.zeros(n), starts, still, np.zeros(n))
     return np.concatenate([rows.reading_noise[None], motion[:-1, :, :e]]), motion[:, :, e:]
+
+
+@njit(cache=True, nogil=True)
+def costates(F: Array, influence: Array) -> Array:
+    """Change (n + 1, p, m) of p estimates by the state at the beginning of each row, and at the end of the last.
+
+    What a state does from one row on is what it does in that row, and what the state it becomes does later; so all
+    come out of one pass back in time (costates of the adjoint system).
+
+    Parameters
+    ----------
+    F : (m, m)
+        Transition of the state over one row.
+    influence : (n, p, m)
+        Change of the estimates by the state through the reading of that row alone.
+    """
+    n, p, m = influence.shape
+    later = np.zeros((n + 1, p, m))
+    for i in range(n - 1, -1, -1):
+        np.dot(later[i + 1], F, later[i])
+        later[i] += influence[i]
+    return later

@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.analysis.difference_noise import driven_covariance
 from experiments.analysis.estimators import estimate
 from experiments.analysis.prediction import predict
 from experiments.analysis.windows.cut import make_window
 from experiments.datatypes import Response
+from experiments.theory.kalman import RowNoise
+from experiments.theory.process_noise import impulse_responses
 from experiments.theory.run_theory import theory_with
 from experiments.theory.theory import open_loop
 from hil.design.methods import design
@@ -71,3 +74,21 @@ def test_noise_of_the_readings_of_a_free_bicycle_cancels_in_part():
         noisy = clean.phi_dot + 0.0003 * rng.standard_normal(len(clean.t))
         pairs.append(compared(Response("draw", "riderless", clean.t, noisy, clean.v, theory=theory)))
     assert np.trace(pull_covariance(pairs)) == pytest.approx(2.0, abs=0.45)
+
+
+def test_noise_that_drives_a_loop_moves_estimates_as_each_impulse_response_says():
+    """Covariance by one pass back in time, and by the sum over the responses to each noise and each early state."""
+    rng = np.random.default_rng(1)
+    m, e, c, n, p = 6, 3, 2, 120, 2
+    F = rng.standard_normal((m, m))
+    F *= 0.95 / np.abs(np.linalg.eigvals(F)).max()
+    loop = RowNoise(F, rng.standard_normal((c, m)), rng.standard_normal((m, e)), rng.standard_normal((c, e)))
+    before = rng.standard_normal((m, 4))
+    one, other = rng.standard_normal((2, p, n))
+    responses, left = impulse_responses(loop, before, n)
+    changes = [one @ left[:, 0] + other @ left[:, 1]]
+    for j in range(n):
+        later = responses[: n - j]
+        changes.append(one[:, j:] @ later[:, 0] + other[:, j:] @ later[:, 1])
+    expected = sum(change @ change.T for change in changes)
+    assert driven_covariance(loop, before, (one, other)) == pytest.approx(expected, rel=1e-9)
