@@ -31,12 +31,15 @@ def hazards(
     from hil.output_file import OutputFile, files_read
     from models.errors import InputError
 
-    if out is not None and out.suffix.lower() != ".pdf":
-        raise InputError(f"the sheet of hazards is a .pdf file, found {out}: give it a name that ends so")
+    sheet = None if out is None else OutputFile(out, "the sheet of hazards", force, files_read(rig_file))
+    if sheet is not None:
+        sheet.require_free()
+        if sheet.path.suffix.lower() != ".pdf":
+            raise InputError(f"the sheet of hazards is a .pdf file, found {out}: give it a name that ends so")
     rig = rig_of(rig_file)
     found = hazards_of(rig)
-    if out is not None:
-        with OutputFile(out, "the sheet of hazards", force, files_read(rig_file)).draft() as draft:
+    if sheet is not None:
+        with sheet.draft() as draft:
             write_hazards_sheet(draft, found, rig, provenance()["utc"][:10])
     if as_json:
         emit_json({"rig": rig.name, "path": str(out) if out else None, "hazards": found})
