@@ -10,6 +10,7 @@ not be quick.
 """
 
 import math
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +37,9 @@ from models.parameters import Bicycle
 
 MISREAD_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
 MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes
-PLANTS_KEPT = 8  # speeds at which the sampled plant is kept: a window asks for its beginning, mean and end in turn
+PLANTS_KEPT = 8  # speeds at which plant and readings are kept: a window asks for its beginning, mean and end in turn
 _DELAY_ROUNDING = 1e-9  # of a sample
+Kept = TypeVar("Kept")
 _ESTIMATES_USED = tuple(OBSERVER_PART.start + OBSERVED.index(name) for name in ("psi_dot", "phi"))
 
 
@@ -102,7 +104,8 @@ class SampledLoop:
             self._tracking = (place or PlaceSettings()).as_record(bicycle, dt)
         self.output = np.zeros(len(self.states))
         self.output[PHI_DOT] = 1.0
-        self._plants: dict[float, tuple[SampledModel, Array]] = {}  # the latest, by speed
+        self._plants: dict[float, SampledModel] = {}  # the latest, by speed
+        self._readings: dict[float, Array] = {}  # likewise
 
     @classmethod
     def of_rig(
@@ -146,18 +149,22 @@ class SampledLoop:
     def instruments(self, v: float) -> Array:
         """Output matrix to the instruments at measured speed ``v`` [m/s], (4, m); rows as `MEASURED_CHANNELS`."""
         H = np.zeros((len(MEASURED_CHANNELS), len(self.states)))
-        H[:, PLANT_PART] = self._plant_at(v)[1]
+        H[:, PLANT_PART] = self._readings_at(v)
         return H
 
-    def _plant_at(self, v: float) -> tuple[SampledModel, Array]:
-        """Bicycle and drive over one sample, and the output matrix (4, 6) to the instruments."""
+    def _plant_at(self, v: float) -> SampledModel:
+        """Bicycle and drive over one sample."""
         if v not in self._plants:
-            H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
             model = sample_plant(self.real, v, self._timing, self.drive, self.layout.keeps_lane)
-            if len(self._plants) == PLANTS_KEPT:
-                del self._plants[next(iter(self._plants))]
-            self._plants[v] = model, H
+            _keep(self._plants, v, model)
         return self._plants[v]
+
+    def _readings_at(self, v: float) -> Array:
+        """Output matrix (4, 6) of bicycle and drive to the instruments."""
+        if v not in self._readings:
+            H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
+            _keep(self._readings, v, H)
+        return self._readings[v]
 
     def matrix(self, v: float, read: float | None = None) -> Array:
         """Matrix of the map over one sample at measured speed ``v`` [m/s], (m, m), of ``states``.
@@ -165,7 +172,7 @@ class SampledLoop:
         Where gains and observer went by another speed, ``read`` is that.
         """
         read = v if read is None else read
-        model, H = self._plant_at(v)
+        model, H = self._plant_at(v), self._readings_at(v)
         motion, n = self.layout.motion, len(self.layout.motion)
         E, S = observer_maps(self._settings, read, self._steer_age)
         law = self.schedule.linearised(read)
@@ -208,7 +215,7 @@ class SampledLoop:
         whole = np.zeros(len(self.states))
         whole[U_PREV] = 1.0
         if not self.layout.waiting:
-            whole[self.layout.motion] = self._plant_at(v)[0].G[: len(self.layout.motion)]
+            whole[self.layout.motion] = self._plant_at(v).G[: len(self.layout.motion)]
         return whole
 
     def misread(self, v: float) -> Array:
@@ -258,7 +265,7 @@ class SampledLoop:
         N[U_PREV] = law.D @ told
         N[self.layout.law] = law.B @ told
         if not self.layout.waiting:
-            N[self.layout.motion] += np.outer(self._plant_at(v)[0].G[: len(self.layout.motion)], N[U_PREV])
+            N[self.layout.motion] += np.outer(self._plant_at(v).G[: len(self.layout.motion)], N[U_PREV])
         return N
 
     def _noise_told(self, name: str, N: Array, stds: Array) -> Array:
@@ -291,3 +298,10 @@ class SampledLoop:
         """Eigenvalues at speed ``v`` in continuous terms, log(z) / dt [1/s]; those at z = 0 left out."""
         z = np.linalg.eigvals(self.matrix(v)).astype(complex)
         return continuous(z[np.abs(z) > Z_ROUNDING], self.dt)
+
+
+def _keep(latest: dict[float, Kept], v: float, one: Kept) -> None:
+    """Keep what was made for a speed, and let go the eldest where there are too many."""
+    if len(latest) == PLANTS_KEPT:
+        del latest[next(iter(latest))]
+    latest[v] = one

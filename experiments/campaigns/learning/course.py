@@ -71,7 +71,7 @@ class Choice:
     @property
     def why(self) -> str:
         """Reason in words."""
-        rate = f"{self.rate:.2g} nat/min"
+        rate = f"{self.rate:.3g} nat/min"
         return f"{rate}; next best {self.second}" if self.second else f"{rate}; nothing else is left"
 
 

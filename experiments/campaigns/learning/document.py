@@ -67,7 +67,7 @@ def course_blocks(course: Course) -> Iterator[TextBlock]:
         [
             [
                 _short_name(step.choice.condition),
-                f"{step.choice.rate:.2g}",
+                f"{step.choice.rate:.3g}",
                 f"{step.choice.minutes:.1f}",
                 *(f"{value:.4g} +- {std:.2g}" for value, std in zip(step.values, step.stds, strict=True)),
             ]
