@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from models.plant.plant import Kick, Knock, Scenario
 
 _MAX_SEEDS = 10_000
+_LEAST_WHEELS_DEG = 2.0  # deg of lean: those of a lab touch at some 10
 _MOST = {  # value and unit beyond which it is a slip, and why
     "--kick": (200.0, "N s", "a hard kick of a person has some 20"),
     "--knock": (20.0, "N m s", "a hand gives 1"),
@@ -116,7 +117,7 @@ def simulate(
             drag_area=drag_area,
             wind=wind,
             gusts=gusts,
-            training_wheels=None if training_wheels is None else radians(training_wheels),
+            training_wheels=None if training_wheels is None else _wheels_touch(training_wheels),
             frame_offset=1e-3 * offset_mm,
         ),
         SteerDrive(coulomb=friction, backlash=radians(backlash)),
@@ -225,6 +226,18 @@ def _require_sensible(given: dict[str, float]) -> None:
         most, unit, what = _MOST[option]
         if not abs(value) <= most:
             raise InputError(f"{option} must be at most {most:g} {unit} ({what}), found {value:g} {unit}")
+
+
+def _wheels_touch(degrees_of_lean: float) -> float:
+    """Lean at which training wheels touch [rad]; refuses one at which they carry the bicycle all the time."""
+    from models.errors import InputError
+
+    if 0.0 < degrees_of_lean < _LEAST_WHEELS_DEG:
+        raise InputError(
+            f"--training-wheels that touch at {degrees_of_lean:g} deg carry the bicycle: give the lean in deg, "
+            f"{_LEAST_WHEELS_DEG:g} or more; {degrees_of_lean:g} rad would be {degrees(degrees_of_lean):.0f} deg"
+        )
+    return radians(degrees_of_lean)
 
 
 def _require_start_within(rig: "Rig", scenario: "Scenario") -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -152,11 +153,15 @@ def parse_speeds(text: str) -> list[float]:
     Raises
     ------
     InputError
-        When it is neither, when B < A, when the step is not positive, or when a speed is beyond any bicycle's.
+        When it is neither, when B < A, when the step is not positive, when a speed stands there twice, or when one is
+        beyond any bicycle's.
     """
     speeds = _speeds(text)
     if max(map(abs, speeds)) > MAX_SPEED:
         raise InputError(f"the speeds '{text}' go beyond {MAX_SPEED:g} m/s: give speeds of a bicycle in m/s")
+    twice = [v for v, count in Counter(speeds).items() if count > 1]
+    if twice:
+        raise InputError(f"the speeds '{text}' hold {twice[0]:g} m/s more than once: give each speed once")
     return speeds
 
 

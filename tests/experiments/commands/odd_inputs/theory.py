@@ -131,6 +131,10 @@ REFUSED = {
         "turns Silver --speed 1e300 --radius 20",
     ],
     "run backwards, from 8 to 2 m/s": ["eig Silver --speeds 8:2:1"],
+    "the speeds '3,3,3' hold 3 m/s more than once: give each speed once": [
+        "eig Silver --speeds 3,3,3",
+        "design Silver --speeds 3,3,3",
+    ],
     "must be a positive number of m/s": [
         "eig Silver --speeds 1:2:0",
         "eig Silver --speeds 1:2:-1",
