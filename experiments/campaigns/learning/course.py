@@ -168,7 +168,7 @@ class Course:
         best = list(of).index(legs[0])
         if not recorded:
             if self.minutes + times[best] / MINUTE_S > self.settings.minutes:
-                self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes, self._so_far)
+                self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes, self.so_far)
                 return None
             legs = self._prolonged(legs, of, self.settings.minutes - self.minutes - times[best] / MINUTE_S)
         rates = np.array(gains) / times
@@ -244,11 +244,7 @@ class Course:
     @property
     def so_far(self) -> str:
         """Words for what is known, with values where quantities are asked for."""
-        return self._so_far or known_words(self.goal, self.known, self.values)
-
-    @property
-    def _so_far(self) -> str:
-        return self.rivals.words(self.known) if self.rivals else ""
+        return self.rivals.words(self.known) if self.rivals else known_words(self.goal, self.known, self.values)
 
     def _aim(self) -> None:
         """Tell the best model from its best rival next, of those that a verdict decides between."""
@@ -258,7 +254,8 @@ class Course:
     def _has_ended(self) -> bool:
         """Is it reached, or never to be, or is nothing left?"""
         known = self.known
-        self.ending = self.rivals.decided(known, len(self.steps)) if self.rivals else all_is_known(self.goal, known)
+        rivals = self.rivals
+        self.ending = rivals.decided(known, len(self.steps)) if rivals else all_is_known(self.goal, known, self.so_far)
         if self.ending is None and all(one.label in self.dropped for one in self.menu):
             self.ending = nothing_left(self.dropped)
         if self.ending is None and known.windows:

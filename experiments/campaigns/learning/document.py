@@ -11,6 +11,7 @@ from experiments.reports.page.course_section import CourseRow, CourseSection
 from experiments.reports.text import Sentence, TextBlock, TextTable
 
 NOT_ENDED = "the course has not ended"
+FAR_OFF = 10.0  # standard deviations, from which on nobody wants a decimal
 
 
 def course_document(course: Course) -> dict[str, Any]:
@@ -38,6 +39,8 @@ def course_section(course: Course) -> CourseSection:
     goal = course.goal
     return CourseSection(
         sentence=course.ending.sentence if course.ending else NOT_ENDED,
+        beside_theory=beside_theory(course),
+        reached=course.ending is not None and course.ending.kind == "reached",
         labels=goal.labels,
         units=goal.units,
         nominal=course.nominal_values,
@@ -77,7 +80,20 @@ def course_blocks(course: Course) -> Iterator[TextBlock]:
     )
     for label, why in course.dropped.items():
         yield Sentence(f"left out: {label}: {why}")
+    if course.steps:
+        yield Sentence(beside_theory(course))
     yield Sentence(course.ending.sentence if course.ending else NOT_ENDED)
+
+
+def beside_theory(course: Course) -> str:
+    """Say theory's value of all that was asked for, and how far off that was found."""
+    told = []
+    for label, theory, found, std in zip(
+        course.goal.labels, course.nominal_values, course.values, course.known.stds, strict=True
+    ):
+        off = abs(found - theory) / std
+        told.append(f"{label} {theory:.4g} ({off:.{0 if off >= FAR_OFF else 1}f} standard deviations off)")
+    return f"theory has {', '.join(told)}"
 
 
 def progress_words(course: Course) -> str:

@@ -25,11 +25,11 @@ class Ending:
     sentence: str
 
 
-def all_is_known(goal: Goal, known: KnownSoFar) -> Ending | None:
-    """Ending of an experiment that knows as well as was asked; None where it does not, or asks for nothing."""
+def all_is_known(goal: Goal, known: KnownSoFar, so_far: str) -> Ending | None:
+    """Ending of an experiment that knows, in words, as well as was asked; None where it does not, or asks nothing."""
     if not goal.asks or known.shortfall > 1.0:
         return None
-    return Ending("reached", f"all that was asked for is reached: {known_words(goal, known)}")
+    return Ending("reached", f"all that was asked for is reached: {so_far}")
 
 
 def information_at_last(known: KnownSoFar, measurements: Sequence[Measurement]) -> Array:
@@ -86,7 +86,7 @@ def hidden_words(goal: Goal, information: Array) -> str:
     )
 
 
-def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float, so_far: str = "") -> Ending:
+def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float, so_far: str) -> Ending:
     """Ending of an experiment whose minutes are spent; it says how long what is asked for would take.
 
     Parameters
@@ -96,9 +96,9 @@ def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float, 
     minutes, allowed : float
         Spent, and to be spent.
     so_far : str
-        What is known, in words; the deviations by default.
+        What is known, in words.
     """
-    said = f"the {allowed:g} minutes are spent: {so_far or known_words(goal, known)}"
+    said = f"the {allowed:g} minutes are spent: {so_far}"
     if not goal.asks:
         return Ending("spent", said)
     times = _times_as_long(goal, known.information - goal.known) if known.windows else np.inf
@@ -112,13 +112,13 @@ def nothing_left(dropped: Mapping[str, str]) -> Ending:
     return Ending("nothing left", f"nothing is left to choose: {reasons}")
 
 
-def known_words(goal: Goal, known: KnownSoFar, values: Array | None = None) -> str:
-    """Standard deviations reached beside those wanted, with the values (q,) where they are given, SI."""
+def known_words(goal: Goal, known: KnownSoFar, values: Array) -> str:
+    """Values (q,) with the standard deviations reached, beside those wanted, SI."""
     told = []
-    for i, (label, unit, std, wanted) in enumerate(zip(goal.labels, goal.units, known.stds, goal.wanted, strict=True)):
-        value = "" if values is None else f"{values[i]:.4g} "
+    of = zip(goal.labels, goal.units, values, known.stds, goal.wanted, strict=True)
+    for label, unit, value, std, wanted in of:
         aim = f" (wanted {wanted:.2g})" if np.isfinite(wanted) else ""
-        told.append(f"{label} {value}+- {std:.2g} {unit}".rstrip() + aim)
+        told.append(f"{label} {value:.4g} +- {std:.2g} {unit}".rstrip() + aim)
     return ", ".join(told)
 
 

@@ -32,8 +32,10 @@ class CourseSection:
 
     Attributes
     ----------
-    sentence : str
-        How it ended.
+    sentence, beside_theory : str
+        How it ended, and how far from theory's values.
+    reached : bool
+        Is known what was asked for?
     labels, units : sequence of str
         Of the q quantities asked for.
     nominal, wanted : (q,) arrays
@@ -46,6 +48,8 @@ class CourseSection:
     """
 
     sentence: str
+    beside_theory: str
+    reached: bool
     labels: Sequence[str]
     units: Sequence[str]
     nominal: Array

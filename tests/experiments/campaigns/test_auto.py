@@ -96,6 +96,19 @@ def test_report_and_record_say_what_was_chosen_and_why(learnt):
     assert json.loads((learnt.folder / "report.json").read_text())["course"]["steps"] == document["steps"]
 
 
+def test_the_report_answers_first_what_was_asked(tmp_path):
+    """A window's eigenvalue bears a drive gain of 0.9; the runs themselves know it to be far from theory's."""
+    made = run_campaign(plan_campaign(settings(until="drive_gain +- 0.002", speeds_m_s=[3.0])), tmp_path)
+    assert made.findings.analysis.comparisons
+    (value,), (std,) = made.course.values, made.course.known.stds
+    page = (made.folder / "report.html").read_text()
+    answer = page.split('<div class="verdict')[1].split("</div>")[0]
+    asked, *rest = (line.strip() for line in answer.splitlines() if line.strip())
+    assert f"drive_gain {value:.4g} ± {std:.2g} (wanted 0.002).</strong>" in asked
+    assert rest[0] == f"<span>Theory has drive_gain 1 ({(1.0 - value) / std:.0f} standard deviations off).</span>"
+    assert rest[1].startswith("<span>By the eigenvalues of its windows alone: ")
+
+
 def test_it_keeps_to_its_belt(learnt):
     for run in learnt.runs:
         lane = read_recording(run.folder).lane
@@ -177,7 +190,7 @@ def test_what_can_never_be_known_is_said_before_anything_runs(tmp_path):
 def test_the_budget_ends_it_and_says_how_much_longer(tmp_path):
     made = run_campaign(plan_campaign(settings(until="drive_gain +- 0.0002", minutes=0.4)), tmp_path)
     assert made.course.ending.kind == "spent"
-    assert "the 0.4 minutes are spent: drive_gain +-" in made.course.ending.sentence
+    assert f"the 0.4 minutes are spent: drive_gain {made.course.values[0]:.4g} +-" in made.course.ending.sentence
     assert "minutes would do" in made.course.ending.sentence
     assert not made.complete
 
