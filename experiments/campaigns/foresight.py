@@ -23,7 +23,7 @@ from experiments.analysis.foresight.expected_power import (
 )
 from experiments.analysis.foresight.kicked_window import DRY_FRICTION, FORESEEN_ERRORS
 from experiments.analysis.foresight.rehearsed_condition import RehearsedCondition
-from experiments.analysis.foresight.sizes_seen import sizes_seen
+from experiments.analysis.foresight.sizes_seen import largest_size, sizes_seen
 from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
 from experiments.campaigns.foreseen import MORE_KICKS, ForeseenError, Foresight
 from experiments.campaigns.protocols.condition import Condition
@@ -39,7 +39,6 @@ from models.errors import InputError
 REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and how long it is
 KNOWN_BETTER = 0.5  # of a parameter's standard deviation
 SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
-JUST_POSSIBLE = 1.0 - 1e-9  # of the largest size that a machine can have, so that rounding does not go beyond
 LEAST_SPEED_STEP = 0.5  # m/s, between a planned speed and one more
 
 
@@ -142,11 +141,7 @@ def _foreseen(
 
 def _largest_sizes(theory: Theory) -> Array:
     """Sizes (p,) of the errors [SI] to the side on which a machine can have more of each; friction has no bound."""
-    found = []
-    for name in FORESEEN_ERRORS:
-        nominal, possible = _nominal(theory, name), theory.range(name)
-        found.append(max(nominal - possible.least, possible.most - nominal))
-    return JUST_POSSIBLE * np.array(found)
+    return np.array([largest_size(_nominal(theory, name), theory.range(name)) for name in FORESEEN_ERRORS])
 
 
 def _nominal(theory: Theory, name: str) -> float:

@@ -5,10 +5,12 @@ from collections.abc import Callable
 import numpy as np
 
 from experiments.analysis.foresight.expected_power import ExpectedCampaigns, smallest_rejected
+from experiments.dynamics import PhysicalRange
 from models.array_types import Array
 
 SIZE_ROUNDS = 6  # times, at most, that the errors are tried at the sizes found
 SIZE_SETTLED = 0.1  # of a size, by which it may still move
+JUST_POSSIBLE = 1.0 - 1e-9  # of the largest size that a machine can have, so that rounding does not go beyond
 FIRST_AT_MOST = 3.0  # usual sizes, at which an error is tried first
 
 
@@ -38,12 +40,46 @@ def sizes_seen(
         With what they do then.
     """
     seen = smallest_rejected(small)
+    tried = np.minimum(np.where(np.isfinite(seen), np.minimum(seen, FIRST_AT_MOST * usual), usual), largest)
+    seen, tried = settled_sizes(
+        seen, tried, lambda sizes, errors: smallest_rejected(tried_at(sizes), sizes, errors), largest
+    )
+    return seen, tried, tried_at(tried)
+
+
+def largest_size(nominal: float, possible: PhysicalRange) -> float:
+    """Size of an error, SI, to the side on which a machine can have more of it."""
+    return JUST_POSSIBLE * max(nominal - possible.least, possible.most - nominal)
+
+
+def settled_sizes(
+    seen: Array, tried: Array, seen_at: Callable[[Array, list[int]], Array], largest: Array
+) -> tuple[Array, Array]:
+    """Try errors at the sizes at which they were seen until they are seen at the sizes at which they were tried.
+
+    Parameters
+    ----------
+    seen : (p,)
+        Sizes at which small errors would be seen, SI; infinite ones are not tried.
+    tried : (p,)
+        Sizes to begin with.
+    seen_at : callable
+        Takes sizes (p,) and the numbers of the errors wanted; gives the sizes (p,) that would be seen if what those
+        errors do were in proportion to what they do at these sizes.
+    largest : (p,)
+        Sizes beyond which no machine has them.
+
+    Returns
+    -------
+    seen : (p,)
+        SI.
+    tried : (p,)
+        Sizes at which they were tried last.
+    """
     moving = np.isfinite(seen)
-    tried = np.minimum(np.where(moving, np.minimum(seen, FIRST_AT_MOST * usual), usual), largest)
     too_small, enough = np.zeros(len(seen)), np.full(len(seen), np.inf)
-    campaigns = tried_at(tried)
     for _ in range(SIZE_ROUNDS):
-        seen = np.where(moving, smallest_rejected(campaigns, tried, np.flatnonzero(moving).tolist()), seen)
+        seen = np.where(moving, seen_at(tried, np.flatnonzero(moving).tolist()), seen)
         seen = np.where((tried == largest) & (seen > largest), np.inf, seen)
         too_small = np.where(moving & (seen > tried), tried, too_small)
         enough = np.where(moving & (seen <= tried), tried, enough)
@@ -54,5 +90,4 @@ def sizes_seen(
         with np.errstate(invalid="ignore"):
             middle = np.sqrt(too_small * enough)
         tried = np.where(moving, np.minimum(np.where(believed, seen, middle), largest), tried)
-        campaigns = tried_at(tried)
-    return seen, tried, campaigns
+    return seen, tried
