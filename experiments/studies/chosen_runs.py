@@ -95,7 +95,7 @@ def best_grid(campaign: Campaign, course: Course) -> list[str]:
     """Labels of the equally spaced grid of speeds that theory says is best, for the minutes of the campaign."""
     entries, foretold = campaign.conditions, {one.name: one for one in course.measurements()}
     found: list[list[Measurement]] = []
-    for kind in {(one.controller, one.tag) for one in entries}:
+    for kind in dict.fromkeys((one.controller, one.tag) for one in entries):
         own = sorted((one for one in entries if (one.controller, one.tag) == kind), key=lambda one: one.v)
         for n in range(2, len(own) + 1):
             places = np.round(np.linspace(0, len(own) - 1, n)).astype(int)
