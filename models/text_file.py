@@ -1,7 +1,12 @@
 """Texts that people keep, read whole: never more than such a file can have, whatever lies under its name."""
 
+import csv
 import errno
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
+
+Row = TypeVar("Row")
 
 MOST_TEXT = 8_000_000  # bytes; the largest controller file has some hundred thousand
 _WHY = {
@@ -26,6 +31,14 @@ def read_text_file(path: str | Path, most: int = MOST_TEXT) -> str:
         It is no UTF-8.
     """
     return read_bytes_file(path, most).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def csv_rows(reader: Iterable[Row]) -> list[Row]:
+    """All rows of a reader of `csv`. Raises ValueError where they are no table; `why_unreadable` says why."""
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise ValueError(f"it is no table: {error}") from None
 
 
 def read_bytes_file(path: str | Path, most: int = MOST_TEXT) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 from hil.commissioning.sensor_calibration import EARTH_GRAVITY
 from models.array_types import Array
 from models.errors import InputError
-from models.text_file import read_text_file, why_unreadable
+from models.text_file import csv_rows, read_text_file, why_unreadable
 
 LEAST_PULL_ROWS = 8  # of a table, on the way up
 _ARM = re.compile(r"arm\s*=\s*([\d.]+)\s*mm", re.IGNORECASE)
@@ -54,7 +54,10 @@ def read_pull_table(path: Path) -> PullTable:
     if head is None:
         raise InputError(f"the pull test {path} wants a line of column names that begins with 'command', found none")
     names = [name.strip() for name in lines[head].split(",")]
-    rows = [row for row in csv.reader(lines[head + 1 :]) if any(cell.strip() for cell in row)]
+    try:
+        rows = [row for row in csv_rows(csv.reader(lines[head + 1 :])) if any(cell.strip() for cell in row)]
+    except ValueError as error:
+        raise InputError(f"the pull test {path} cannot be read ({why_unreadable(error)}): correct that row") from None
     balance = [i for i, name in enumerate(names) if name.lower().startswith("kg")]
     if len(balance) != 2 or len(rows) < LEAST_PULL_ROWS:
         raise InputError(

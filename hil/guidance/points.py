@@ -10,7 +10,7 @@ from scipy.interpolate import CubicSpline, make_smoothing_spline
 from hil.guidance.path import LONGEST_PATH, SPACING, Path
 from models.array_types import Array
 from models.errors import InputError
-from models.text_file import read_text_file, why_unreadable
+from models.text_file import csv_rows, read_text_file, why_unreadable
 
 FARTHEST_POINTS = 20.0  # m, between neighbours: farther apart nobody knows where the path goes
 SHARPEST_CORNER = 1.2  # rad, between the lines to a point and from it
@@ -65,7 +65,7 @@ def path_through_points(
 def read_path(file: FilePath, closed: bool = False, smoothing: float | None = None) -> Path:
     """Path through the points of a CSV file with columns ``x`` and ``y`` [m]; raises as `path_through_points`."""
     try:
-        rows = list(csv.DictReader(read_text_file(file).splitlines()))
+        rows = csv_rows(csv.DictReader(read_text_file(file).splitlines()))
     except (OSError, ValueError) as error:
         raise InputError(
             f"the path {file} cannot be read ({why_unreadable(error)}): give a CSV file with columns x and y"

@@ -15,7 +15,7 @@ import numpy as np
 from hil.loop.law import REFERENCES
 from models.array_types import Array
 from models.errors import InputError
-from models.text_file import read_text_file, why_unreadable
+from models.text_file import csv_rows, read_text_file, why_unreadable
 
 LARGEST_REFERENCE = {"psi_dot_ref": (3.0, "rad/s"), "phi_ref": (0.6, "rad"), "delta_ref": (0.8, "rad")}
 LONGEST_REFERENCE = 86_400.0  # s
@@ -138,7 +138,7 @@ def _joined(changes: Iterable[tuple[float, str, float]]) -> list[tuple[float, fl
 def _read_steps(path: Path) -> list[tuple[float, float, float, float]]:
     """Read the steps of a CSV file; raises InputError."""
     try:
-        rows = list(csv.DictReader(read_text_file(path).splitlines()))
+        rows = csv_rows(csv.DictReader(read_text_file(path).splitlines()))
     except (OSError, ValueError) as error:
         raise InputError(
             f"the reference {path} cannot be read ({why_unreadable(error)}): give NAME=VALUE or a CSV file"

@@ -304,6 +304,8 @@ def _logs(folder: Path) -> None:
     (folder / "log-cut.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(50))
     (folder / "log-cut.parquet").write_bytes(b"PAR1" + bytes(50) + b"PAR1")
     shutil.copy(REFERENCE / "measured_weave_eigenvalues.csv", folder / "eigenvalues.csv")
+    (folder / "cell.csv").write_text(f"t,psi_dot_ref,x,y\n0,0,0,0\n1,{'1' * 200_000},1,1\n")
+    (folder / "pull-cell.csv").write_text(f"command,kg,kg\n1,{'1' * 200_000},1\n")
     (folder / "eigenvalues-text.csv").write_text("v_start,v_end,re,im\n1,2,x,4\n")
     (folder / "notes-verb.txt").write_text('forget 1.0 "no"\n')
     (folder / "notes-no-reason.txt").write_text("veto 1.0\n")

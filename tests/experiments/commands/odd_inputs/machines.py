@@ -80,6 +80,9 @@ REFUSED = {
     "the friction of a drive must be from 0 to 2 N m, found -0.2": ["check rig-friction-negative.toml"],
     "the hysteresis of a drive must be from 0 to 2 N m, found 50": ["check rig-hysteresis-mNm.toml"],
     "obeys a steer rate: leave them out; friction may stay": ["check rig-rate-dead-band.toml"],
+    "the pull test pull-cell.csv cannot be read (it is no table": [
+        "calibrate rig.toml --pull-test pull-cell.csv --yes",
+    ],
     "--dry-run writes nothing": ["calibrate rig.toml --pull-test notes.csv --dry-run --yes"],
     "wants a line of column names that begins with 'command'": ["calibrate rig.toml --pull-test words.txt --yes"],
     "bicycle: field required (it is not there)": ["check rig-no-bicycle.toml"],

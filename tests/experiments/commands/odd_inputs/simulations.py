@@ -116,6 +116,10 @@ REFUSED = {
         "simulate Silver --training-wheels nan -o OUT",
         "simulate Silver --training-wheels 200 -o OUT",
     ],
+    "the reference cell.csv cannot be read (it is no table: field larger than field limit": [
+        "simulate Silver --reference cell.csv -o OUT",
+    ],
+    "the path cell.csv cannot be read (it is no table": ["simulate Silver --path cell.csv -o OUT"],
     "touch at 0.4 deg carry the bicycle: give the lean in deg, 2 or more; 0.4 rad would be 23 deg": [
         "simulate Silver --training-wheels 0.4 -o OUT",
     ],
