@@ -114,8 +114,9 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
         change = (
             np.zeros_like(F[0]) if misread is None else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)
         )
-        states.append(np.pad(propagate(F, left, weight, X, change, off), ((0, 0), (0, m - len(X)), (0, 0))))
-    return np.array(states)
+        motion = propagate(F, left, weight, X, change, off)
+        states.append(np.pad(motion, ((0, 0), (0, m - len(X)), (0, 0))) if len(X) < m else motion)
+    return states[0][None] if len(states) == 1 else np.array(states)
 
 
 def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Array]:

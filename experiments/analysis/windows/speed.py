@@ -34,8 +34,9 @@ def _smoothed(response: Response, window: Window) -> Array | None:
         return None
     weights = 1.0 - 5.0 * np.arange(-half, half + 1) ** 2 / (3.0 * half * (half + 1) - 1.0)
     ends = (half - (window.start - begin), half - (end - window.stop))  # where the recording ends
-    padded = np.pad(around, ends, mode="reflect", reflect_type="odd")
-    return np.convolve(padded, weights / weights.sum(), mode="valid")
+    if any(ends):
+        around = np.pad(around, ends, mode="reflect", reflect_type="odd")
+    return np.convolve(around, weights / weights.sum(), mode="valid")
 
 
 def _leaves_more_than_noise(measured: Array, line: Array, smooth: Array, dt: float) -> bool:
