@@ -133,7 +133,7 @@ REFUSED = {
     "run backwards, from 8 to 2 m/s": ["eig Silver --speeds 8:2:1"],
     "the speeds '3,3,3' hold 3 m/s more than once: give each speed once": [
         "eig Silver --speeds 3,3,3",
-        "design Silver --speeds 3,3,3",
+        "plan Silver --learn drive_gain --speeds 3,3,3",
     ],
     "must be a positive number of m/s": [
         "eig Silver --speeds 1:2:0",
@@ -216,7 +216,8 @@ REFUSED = {
         "design Silver --drive rate --bandwidth 0",
         "design Silver --drive rate --bandwidth nan",
     ],
-    "a design wants increasing speeds": ["design Silver --speeds 5,5", "design Silver --speeds 6,5"],
+    "a design wants increasing speeds": ["design Silver --speeds 6,5"],
+    "the speeds '5,5' hold 5 m/s more than once: give each speed once": ["design Silver --speeds 5,5"],
     "a design wants speeds of 0 m/s or more": ["design Silver --speeds -5"],
     "the loop's rate must be above 0 Hz (1 Hz at least) and at most 20000 Hz": [
         "design Silver --rate 1e-300",
