@@ -39,10 +39,11 @@ def sizes_seen(
     campaigns : sequence of sequences of ExpectedCondition
         With what they do then.
     """
-    seen = smallest_rejected(small)
-    tried = np.minimum(np.where(np.isfinite(seen), np.minimum(seen, FIRST_AT_MOST * usual), usual), largest)
     seen, tried = settled_sizes(
-        seen, tried, lambda sizes, errors: smallest_rejected(tried_at(sizes), sizes, errors), largest
+        smallest_rejected(small),
+        lambda sizes, errors: smallest_rejected(tried_at(sizes), sizes, errors),
+        usual,
+        largest,
     )
     return seen, tried, tried_at(tried)
 
@@ -53,7 +54,7 @@ def largest_size(nominal: float, possible: PhysicalRange) -> float:
 
 
 def settled_sizes(
-    seen: Array, tried: Array, seen_at: Callable[[Array, list[int]], Array], largest: Array
+    seen: Array, seen_at: Callable[[Array, list[int]], Array], usual: Array, largest: Array
 ) -> tuple[Array, Array]:
     """Try errors at the sizes at which they were seen until they are seen at the sizes at which they were tried.
 
@@ -61,11 +62,11 @@ def settled_sizes(
     ----------
     seen : (p,)
         Sizes at which small errors would be seen, SI; infinite ones are not tried.
-    tried : (p,)
-        Sizes to begin with.
     seen_at : callable
         Takes sizes (p,) and the numbers of the errors wanted; gives the sizes (p,) that would be seen if what those
         errors do were in proportion to what they do at these sizes.
+    usual : (p,)
+        Sizes of usual errors, SI: the first size tried is no more than some of these.
     largest : (p,)
         Sizes beyond which no machine has them.
 
@@ -77,6 +78,7 @@ def settled_sizes(
         Sizes at which they were tried last.
     """
     moving = np.isfinite(seen)
+    tried = np.minimum(np.where(moving, np.minimum(seen, FIRST_AT_MOST * usual), usual), largest)
     too_small, enough = np.zeros(len(seen)), np.full(len(seen), np.inf)
     for _ in range(SIZE_ROUNDS):
         seen = np.where(moving, seen_at(tried, np.flatnonzero(moving).tolist()), seen)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import chdtri, chndtrinc
 
 from experiments.analysis.foresight.error_effects import SIDES, WindowErrors
-from experiments.analysis.foresight.sizes_seen import FIRST_AT_MOST, largest_size, settled_sizes
+from experiments.analysis.foresight.sizes_seen import largest_size, settled_sizes
 from experiments.analysis.initial_state import explained_lean_rate
 from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
 from experiments.datatypes import Comparison, Response
@@ -122,8 +122,7 @@ def power_table(group: WindowsOfBicycle, covariance: Array, significance: float)
     small, theory = detectable(covariance, tried.slopes, significance), theory_for(group[0][0])
     largest = np.array([largest_size(theory.nominal(name), theory.range(name)) for name in POWER_QUANTITIES])
     usual = np.array([theory.usual(name) for name in POWER_QUANTITIES])
-    begin = np.minimum(np.minimum(small, FIRST_AT_MOST * usual), largest)
-    seen, _ = settled_sizes(small, begin, tried.sizes_seen, largest)
+    seen, _ = settled_sizes(small, tried.sizes_seen, usual, largest)
     return tuple(Detectable(name, float(size)) for name, size in zip(POWER_QUANTITIES, seen, strict=True))
 
 

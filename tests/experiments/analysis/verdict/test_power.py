@@ -52,7 +52,7 @@ def test_sizes_are_read_in_two_digits(size, phrase):
 
 
 def test_the_table_knows_what_a_campaign_sees(tmp_path):
-    """Predicted from the true campaign alone; then the drive is made weaker and stronger by that, and by a quarter.
+    """Predicted from the true campaign alone; then the drive is made weaker by that, twice and a quarter, or stronger.
 
     At the size that a small error's effect foretold, half of this, one such drive was taken for the true one (p 0.98).
     The sensor is known to sit exactly: one that may be pitched hides the drive from two conditions.
@@ -63,10 +63,14 @@ def test_the_table_knows_what_a_campaign_sees(tmp_path):
     assert verdict.explained
     sizes = {one.name: one.deviation for one in verdict.power}
     assert 0.005 < sizes["drive_gain"] < 0.1
-    for share, seen in ((1.0, True), (-1.0, True), (0.25, False)):
+    for share, seen in ((2.0, True), (1.0, True), (-1.0, True), (0.25, False)):
         drive = SteerDrive(gain=1.0 - share * sizes["drive_gain"])
         again = lockstep(tmp_path / str(share), Emulation(drive=drive), ("5.0", "3.0"), known).verdicts[0]
         assert (again.p < SIGNIFICANCE) == seen
+    slopes = like_for_like_slopes(
+        [({r.source: r for r in analysis.responses}[c.window.source], c) for c in analysis.comparisons], ["drive_gain"]
+    )
+    assert slopes.shape == (verdict.dof, 1)
     said = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons).details[0]
     assert said.startswith("what would have been seen, alone and in 90% of such campaigns: drive gain by ")
     assert "more delay by" in said
