@@ -4,7 +4,7 @@ Bicycles are told apart by their names, conditions by their labels. So recording
 parameters, controllers or speeds get names of their own before they are analysed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -21,6 +21,13 @@ ROWS_LOOKED_AT = 2000  # of a recording, which tell its speed, and it from other
 def comparable_windows(group: WindowsOfBicycle) -> list[tuple[Response, Comparison]]:
     """Windows of a bicycle that tell how far they are from what is predicted."""
     return [(r, c) for r, c in group if c.comparable]
+
+
+def in_turn(group: WindowsOfBicycle) -> Iterator[tuple[Response, Comparison]]:
+    """Windows one after the other; behind each the memory of a long recording's signals is given back."""
+    for response, c in group:
+        yield response, c
+        response.forget()
 
 
 def tell_apart(responses: Sequence[Response], controllers: Sequence[str]) -> list[Response]:

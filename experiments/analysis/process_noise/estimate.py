@@ -20,7 +20,7 @@ from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.either_side import either_side
 from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
 from experiments.analysis.verdict.uncertain_parameters import as_moved
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
 from experiments.datatypes import OURS, Comparison, Dynamics, ProcessNoise, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
@@ -75,7 +75,7 @@ def _of_windows(chosen: WindowsOfBicycle) -> ProcessNoise | None:
     """Likeliest torques of these windows; None where there are none."""
     others: dict[int, OtherMachines] = {}
     stretches = []
-    for response, c in chosen:
+    for response, c in in_turn(chosen):
         if id(response) not in others:
             others[id(response)] = other_machines(response)
         stretches.append(make_stretch(response, c, others[id(response)]))

@@ -6,7 +6,7 @@ that of the kick. Otherwise kicks are found, and windows cut, by the wind as wel
 
 import numpy as np
 
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
 from experiments.datatypes import Comparison, ProcessNoise, Response
 from experiments.theory.process_noise import impulse_responses, torque_rows
 from experiments.theory.theory import dynamics_for
@@ -20,7 +20,7 @@ def driven_share(group: WindowsOfBicycle) -> float:
     group : sequence of (Response, Comparison)
         Windows of one bicycle, each with the recording it was cut from.
     """
-    squares = [_window_share(r, c, r.process_noise) ** 2 if r.process_noise else 0.0 for r, c in group]
+    squares = [_window_share(r, c, r.process_noise) ** 2 if r.process_noise else 0.0 for r, c in in_turn(group)]
     return float(np.sqrt(np.mean(squares))) if squares else 0.0
 
 

@@ -17,7 +17,7 @@ from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS, STOP
 from experiments.analysis.steer_parts.steer_stops import find_steer_stops
 from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
 from experiments.datatypes import Comparison, Fit
 
 FIRST_SIZE = 0.25  # of the usual size
@@ -33,7 +33,7 @@ class RiddenWindows:
     def __init__(self, group: WindowsOfBicycle) -> None:
         self._ridden: list[tuple[Comparison, RiddenMotion, Fit]] = []
         self._stopped = bool(find_steer_stops(list({response.key: response for response, _ in group}.values())))
-        for response, c in group:
+        for response, c in in_turn(group):
             motion = RiddenMotion.of(response, c.window) if c.fit.influence.size else None
             if motion is not None and c.comparable:
                 without = estimate_alike(response.t[c.window.rows], motion.start.lean_rate, c.fit, quick=True)

@@ -19,7 +19,7 @@ from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from experiments.analysis.verdict.possible import impossible
 from experiments.analysis.verdict.uncertain_parameters import linear_predictions, moved_group
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows, in_turn
 from experiments.datatypes import Comparison, Response
 from experiments.dynamics import unit_of
 from experiments.theory.theory import theory_for
@@ -176,7 +176,7 @@ class MovedWindows:
         """Motions of the windows of a machine with some quantities moved; parts of any size ride the same ones."""
         key = tuple(sorted(quantities.items()))
         found = dict(self._ridden.get(key, {}))
-        for r, c in moved_group([(r, c) for r, c in self._group if id(c) not in found], quantities):
+        for r, c in in_turn(moved_group([(r, c) for r, c in self._group if id(c) not in found], quantities)):
             found[id(c)] = RiddenMotion.of(r, c.window) if c.fit.influence.size else None
         if key not in self._ridden and len(self._ridden) == MACHINES_KEPT:
             del self._ridden[next(iter(self._ridden))]

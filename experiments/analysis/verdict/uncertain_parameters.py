@@ -24,7 +24,7 @@ from experiments.analysis.estimators import eigenvalue_alike
 from experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
 from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.prediction import predict
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
 from experiments.datatypes import Comparison, Dynamics, Response
 from experiments.theory.modes import MIN_TURN, dominant_mode
 from experiments.theory.theory import theory_for
@@ -144,7 +144,7 @@ class ParameterSearch:
         InputError
             For a bicycle that cannot be.
         """
-        found = [predict(r, c.window, c.fit) for r, c in moved_group(self._group, self.moved(z))]
+        found = [predict(r, c.window, c.fit) for r, c in in_turn(moved_group(self._group, self.moved(z)))]
         like = np.array([(p.like.real, p.like.imag) for p in found])
         return like, np.array([p.difference_covariance for p in found])
 
@@ -217,7 +217,8 @@ def linear_predictions(group: WindowsOfBicycle, moved: Mapping[str, float]) -> N
     moved : mapping of str to float
         SI.
     """
-    return np.array([_linear_like(r, c, theory_for(r).dynamics()) for r, c in moved_group(group, moved)], complex)
+    seen = in_turn(moved_group(group, moved))
+    return np.array([_linear_like(r, c, theory_for(r).dynamics()) for r, c in seen], complex)
 
 
 def _linear(group: WindowsOfBicycle, moved: Mapping[str, float]) -> Array:

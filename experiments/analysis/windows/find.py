@@ -59,6 +59,7 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
             rejected.append(Rejected(response.source, float(response.t[kick.onset]), window.t_end, reason))
         else:
             windows.append(window)
+        response.forget()  # of a long recording no more than a window at a time
     if not kicks:
         reason = f"no kick: no sudden rise above the background of {noise:.2g} {response.phi_dot_unit}"
         rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), reason))

@@ -10,17 +10,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.onsets.kicks import KickRules, find_kicks
+from experiments.analysis.process_noise.estimate import estimate_process_noise
+from experiments.analysis.process_noise.share import driven_share
 from experiments.analysis.steer_parts.steer_stops import find_steer_stops
+from experiments.analysis.verdict.nonlinear_causes import RiddenWindows
+from experiments.analysis.verdict.uncertain_parameters import ParameterSearch, linear_predictions
 from experiments.analysis.windows.cut import make_window
+from experiments.analysis.windows.find import find_windows
 from experiments.analysis.windows.refuse import rejected_not_free
-from experiments.datatypes import Comparison, Prediction
+from experiments.datatypes import Comparison, Prediction, ProcessNoise
+from experiments.recordings import run_response
+from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import release_markers
 from experiments.reports.page.window_pictures import window_picture
 from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import Timeline
+from hil.logs import log
+from hil.logs.log import read_run
 from tests.experiments.pushed import pushed
+from tests.tools.long_log import write_long_log
 
 TIMES = 600  # so often the pushes of one recording: nearly three hours at 200 Hz
 FIXED = 8e6  # bytes that no length changes
@@ -87,3 +99,48 @@ def test_signals_that_are_forgotten_count_no_longer_and_are_read_again(long):
         replace(long, phi=y).forget()
         assert mapped_megabytes() - before < 5.0
         assert y.sum() == total
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory):
+    """Windows of a run of two minutes, read as those of hours are: its signals are mapped from files."""
+    folder = write_long_log(tmp_path_factory.mktemp("long") / "run", 120.0, 200.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log, "LONG_LOG_BYTES", 0)
+        patch.setattr(run_response, "STRETCH_ROWS", 8000)
+        response = response_of_run(read_run(folder, everything=False, stored=True))
+    noise = ProcessNoise(0.01 * np.eye(2), 1.0)
+    found = analyze_responses([response])
+    responses = [replace(one, process_noise=noise) for one in found.responses]
+    (group,) = windows_by_bicycle(responses, found.comparisons).values()
+    assert len(group) > 10
+    return response, group
+
+
+def signals_in_memory():
+    """Bytes of the signals of long recordings, which lie in files without a name, that count as memory used."""
+    sizes = re.findall(r"\(deleted\)\nSize:.*\n(?:.*\n)*?Rss:\s+(\d+) kB", Path("/proc/self/smaps").read_text())
+    return 1024 * sum(map(int, sizes))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda group: find_windows(group[0][0]),
+        lambda group: linear_predictions(group, {}),
+        lambda group: (search := ParameterSearch(group)).predictions(np.zeros(len(search.names))),
+        estimate_process_noise,
+        driven_share,
+        RiddenWindows,
+    ],
+    ids=["windows", "linear", "predictions", "process noise", "share", "ridden"],
+)
+def test_work_over_all_of_a_recording_keeps_no_signals_in_memory(long_run, work):
+    response, group = long_run
+    response.forget()
+    before = signals_in_memory()
+    assert np.isfinite(response.phi_dot).all()
+    assert signals_in_memory() - before > response.phi_dot.nbytes // 2
+    response.forget()
+    work(group)
+    assert signals_in_memory() == before
