@@ -117,4 +117,5 @@ def released_windows(response: Response, rules: WindowRules) -> tuple[list[Windo
         else:
             rule = f"{rules.settle:g} s after the torque went off at {t_start:.2f} s, until {end}"
             windows.append(make_window(response, start, stop, rule))
+        response.forget()  # as behind each kick
     return windows, sorted(rejected, key=lambda r: r.t_start)

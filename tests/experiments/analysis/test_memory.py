@@ -22,7 +22,7 @@ from experiments.analysis.verdict.uncertain_parameters import ParameterSearch, l
 from experiments.analysis.windows.cut import make_window
 from experiments.analysis.windows.find import find_windows
 from experiments.analysis.windows.refuse import rejected_not_free
-from experiments.datatypes import Comparison, Prediction, ProcessNoise
+from experiments.datatypes import Comparison, Marker, Prediction, ProcessNoise
 from experiments.recordings import run_response
 from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import release_markers
@@ -127,13 +127,14 @@ def signals_in_memory():
     "work",
     [
         lambda group: find_windows(group[0][0]),
+        lambda group: find_windows(replace(group[0][0], markers=(Marker(0.0, "release"),))),
         lambda group: linear_predictions(group, {}),
         lambda group: (search := ParameterSearch(group)).predictions(np.zeros(len(search.names))),
         estimate_process_noise,
         driven_share,
         RiddenWindows,
     ],
-    ids=["windows", "linear", "predictions", "process noise", "share", "ridden"],
+    ids=["windows", "releases", "linear", "predictions", "process noise", "share", "ridden"],
 )
 def test_work_over_all_of_a_recording_keeps_no_signals_in_memory(long_run, work):
     response, group = long_run
