@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.analysis.verdict.leftover import Leftover
@@ -67,9 +68,8 @@ def test_the_table_knows_what_a_campaign_sees(tmp_path):
         drive = SteerDrive(gain=1.0 - share * sizes["drive_gain"])
         again = lockstep(tmp_path / str(share), Emulation(drive=drive), ("5.0", "3.0"), known).verdicts[0]
         assert (again.p < SIGNIFICANCE) == seen
-    slopes = like_for_like_slopes(
-        [({r.source: r for r in analysis.responses}[c.window.source], c) for c in analysis.comparisons], ["drive_gain"]
-    )
+    (group,) = windows_by_bicycle(analysis.responses, analysis.comparisons).values()
+    slopes = like_for_like_slopes(group, ["drive_gain"])
     assert slopes.shape == (verdict.dof, 1)
     said = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons).details[0]
     assert said.startswith("what would have been seen, alone and in 90% of such campaigns: drive gain by ")
