@@ -19,7 +19,7 @@ def answering_devices(rig: Rig, paths: list[str]) -> Iterator[tuple[list[int], L
     with ExitStack() as stack:
         if not paths:
             # a line faster than any rate needs, and a watchdog that fits the rate
-            rig = replace(rig, ports=(RigPort(baud=4_000_000),), watchdog=5 / rig.rate)
+            rig = replace(rig, ports=(RigPort(baud=4_000_000),), watchdog=min(5 / rig.rate, 0.2))
             paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
         schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
         fds, devices, rig, calibration = stack.enter_context(open_devices(rig, paths))

@@ -324,6 +324,7 @@ DEVICE = Device(
         "wheel_axis": DeviceSetting(-1.0, "", "the axis whose encoder sits on the rear wheel; -1 for none"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the steer"),
         "torque_limit_Nm": DeviceSetting(None, "N m", "the largest torque on the steer that motor and gear bear"),
+        "torque_constant_Nm_A": DeviceSetting(0.0, "N m/A", "that the drive must be set to; 0 for any it is set to"),
     },
     examples=(
         ExampleMessage(b"24.087744*33\r\n", False, {}, "worked by hand: the checksum of 24.087744 is 32"),

@@ -21,6 +21,8 @@ _LOOKS = 20  # at the state, for the axis to become idle
 _FIRST_MARK = 1_000_000  # above every number that is asked for here; the loop's marks are higher still
 _FIRMWARE = (0, 5, 5)  # from here on errors of motor and encoder show in the axis error
 _WATCHDOG_OFF_BY = 5e-4  # s
+_TORQUE_CONSTANTS = 0.001, 5.0  # N m/A, of any motor that fits
+_CONSTANT_OFF_BY = 0.01  # share
 
 
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
@@ -44,7 +46,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     drive.set(f"{axis}.controller.config.input_mode", INPUT_PASSTHROUGH)
     # else torque is bounded by (vel_limit -+ speed) vel_gain: with the factory's settings 0.3 N m at rest
     drive.set(f"{axis}.controller.config.enable_torque_mode_vel_limit", 0)
-    constant = drive.positive(f"{axis}.motor.config.torque_constant", "N m/A")
+    constant = _torque_constant(drive, axis, settings["torque_constant_Nm_A"])
     current = drive.positive(f"{axis}.motor.config.current_lim", "A")
     torque = drive.positive(f"{axis}.motor.config.torque_lim", "N m")  # infinite from the factory
     speed_limit = f"{axis}.controller.config.vel_limit"
@@ -197,6 +199,11 @@ def _require_sense(settings: DeviceSettings) -> None:
             raise DeviceError(
                 f"{name} of an odrive must be positive, found {settings[name]:g}{unit}: correct it under its [[port]]"
             )
+    if not 0.0 <= settings["torque_constant_Nm_A"] < math.inf:
+        raise DeviceError(
+            "torque_constant_Nm_A of an odrive must be positive, or 0 for what the drive is set to, found "
+            f"{settings['torque_constant_Nm_A']:g} N m/A: correct it under its [[port]]"
+        )
 
 
 def _firmware(drive: _Conversation) -> str:
@@ -208,6 +215,21 @@ def _firmware(drive: _Conversation) -> str:
             "`odrivetool dfu`"
         )
     return ".".join(map(str, found))
+
+
+def _torque_constant(drive: _Conversation, axis: str, wanted: float) -> float:
+    """Ask for the torque constant [N m/A], of which the drive makes a current of a torque; ``wanted`` is 0 for any."""
+    name = f"{axis}.motor.config.torque_constant"
+    constant, (least, most) = drive.positive(name, "N m/A"), _TORQUE_CONSTANTS
+    if wanted > 0.0:
+        least, most = wanted * (1.0 - _CONSTANT_OFF_BY), wanted * (1.0 + _CONSTANT_OFF_BY)
+    if not least <= constant <= most:
+        raise DeviceError(
+            f"{name} of the ODrive on {drive.path} should lie between {least:g} and {most:g} N m/A, found {constant:g} "
+            f"N m/A: with a wrong one it makes another torque than it is told; set it in odrivetool (odrv0.{name} = "
+            "8.27 / KV of the motor) and save, or correct torque_constant_Nm_A under its [[port]]"
+        )
+    return constant
 
 
 def _make_idle(drive: _Conversation, axis: str) -> None:

@@ -73,6 +73,11 @@ RANGES = {  # outside of it a value is a slip of the pen, or takes the limit awa
     "check": (1.0, 60.0, "less proves no stream, and nobody holds it for longer; is it in ms?"),
     "check_timeout": (2.0, 600.0, "a person stands and waits; is it in ms?"),
 }
+WATCHDOG_RANGE = (
+    0.001,
+    0.2,
+    "under a torque that nobody computes any more the weave grows by half in 0.2 s; in ms?",
+)  # s
 ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"), ("check", "check_timeout"))
 
 

@@ -86,7 +86,7 @@ SENTENCES = {
     Cause.CHECK_STREAM: "check not passed: the sample stream has gaps or errors",
     Cause.CHECK_UPRIGHT: "check not passed: hold the bicycle upright, straight and within the speed window",
     Cause.CHECK_ENABLE: "check not passed: the drive did not switch on when asked",
-    Cause.CHECK_WATCHDOG: "check not passed: the drive's watchdog did not trip when commands were withheld",
+    Cause.CHECK_WATCHDOG: "check not passed: the drive's watchdog did not trip in its time when commands were withheld",
     Cause.CHECK_LATENCY: "check not passed: no recent latency test vouches for this computer; run `riderless latency`",
     Cause.TICKS_LATE: "the computer woke too late too often",
     Cause.UNATTENDED: "the program around the loop stopped answering",

@@ -48,7 +48,7 @@ _V_NOT_A_NUMBER = int(Verdict.NOT_A_NUMBER)
 _V_WITHHELD = int(Verdict.WITHHELD)
 _V_RELEASED = int(Verdict.RELEASED)
 _ANSWER = 0.25  # s, for the drive to say that it is on, or that it is cleared
-_MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
+_MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come to a computer that is busy
 
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
@@ -140,6 +140,8 @@ SUPERVISOR = np.dtype(
         ("send", "i8"),  # send a frame this tick?
         ("verdict", "i8"),
         ("watchdog", "f8"),  # s, the drive's time-out, to be proven
+        ("news_time", "f8"),  # s, by which the news of its trip may be later
+        ("withheld", "f8"),  # s, device clock, since when commands are withheld
     ],
     align=True,
 )
@@ -194,7 +196,8 @@ def _events(s, limits, news, sample, e):
     on |= _B_ON if enabled else 0
     on |= _B_NOT_ON if s.since > _ANSWER and not enabled else 0
     on |= _B_TRIPPED if tripped and not enabled else 0
-    on |= _B_NOT_TRIPPED if s.since > 2.0 * s.watchdog + _MARGIN else 0
+    overdue = sample.t - s.withheld > s.watchdog + s.news_time  # a computer that stalls makes no sample late
+    on |= _B_NOT_TRIPPED if overdue or s.since > 2.0 * s.watchdog + _MARGIN else 0
     on |= 0 if tripped else (_B_CLEARED if upright else _B_CLEARED_LEANING)
     on |= _B_NOT_CLEARED if s.since > _ANSWER else 0
     on |= _B_GO if demand == _RUN and news.fresh and enabled else 0
@@ -281,6 +284,8 @@ def supervise(s, limits, news, sample, estimate):
         on |= _clear_way(s, on, limits.check, dt)
     _move(s, on)
     s.state = _STATE[s.stage]
+    if s.stage == _WITHHOLD and s.since == 0.0:
+        s.withheld = sample.t
 
     s.verdict = 0
     s.send = 1
@@ -323,9 +328,17 @@ def _held(s, limits, delta, was_on, dt):
     return min(max(delta, s.T_cmd - room), s.T_cmd + room)
 
 
-def new_supervisor(watchdog: float) -> np.void:
-    """Make a disarmed supervisor, a record of SUPERVISOR; ``watchdog`` [s] is the time-out the drive must prove."""
+def new_supervisor(watchdog: float, news_time: float) -> np.void:
+    """Make a disarmed supervisor, a record of SUPERVISOR.
+
+    Parameters
+    ----------
+    watchdog : float
+        Time-out that the drive must prove [s].
+    news_time : float
+        Time by which the first sample that tells of its trip may be later [s].
+    """
     s = np.zeros(1, SUPERVISOR)[0]
-    s["watchdog"] = watchdog
+    s["watchdog"], s["news_time"] = watchdog, news_time
     s["released"] = 1
     return s

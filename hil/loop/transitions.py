@@ -113,7 +113,13 @@ CHECK_RULES = (
     Rule("switched on", "the drive says so", {_E: _W}),
     Rule("not switched on", "not within 0.25 s", {_E: _F, _A: _F}, Cause.CHECK_ENABLE),
     Rule("tripped as it should", "the watchdog tripped, the drive is off", {_W: _C}),
-    Rule("not tripped", "within twice the watchdog's time and 0.05 s", {_W: _F}, Cause.CHECK_WATCHDOG),
+    Rule(
+        "not tripped",
+        "by the samples within the watchdog's time and two periods, or 0.05 s for a drive that answers when asked; by "
+        "the computer's clock within twice that time and 0.05 s",
+        {_W: _F},
+        Cause.CHECK_WATCHDOG,
+    ),
     Rule("cleared", "the watchdog's flag is gone; upright", {_C: _A}),
     Rule("cleared, not upright", "the watchdog's flag is gone", {_C: _D}, Cause.CHECK_UPRIGHT),
     Rule("not cleared", "not within 0.25 s", {_C: _F}, Cause.CHECK_ENABLE),

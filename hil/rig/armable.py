@@ -5,6 +5,7 @@ What cannot be known (a hand that is not steady, an empty battery) is waited for
 
 from hil.controllers.compiled import CompiledController
 from hil.controllers.controller import Controller
+from hil.loop.limits import WATCHDOG_RANGE
 from hil.rig.rig import Rig
 from models.errors import InputError
 
@@ -39,7 +40,14 @@ def require_armable(rig: Rig, schedule: Controller, speed: float | None = None) 
 
 
 def require_time_outs(rig: Rig) -> None:
-    """Refuse time-outs that pass between two samples; raises InputError."""
+    """Refuse time-outs that pass between two samples, and a watchdog that is none; raises InputError."""
+    shortest, longest, reason = WATCHDOG_RANGE
+    if not shortest <= rig.watchdog <= longest:
+        raise InputError(
+            f"watchdog_s of the rig '{rig.name}' must lie between {shortest:g} and {longest:g} s, found "
+            f"{rig.watchdog:g} s ({reason}): set the drive's time-out to 3 to 5 periods of the loop, and the rig's to "
+            "the same"
+        )
     least = LEAST_PERIODS * rig.dt
     for name, value, why in (
         ("watchdog_s", rig.watchdog, "the drive would switch itself off between two commands"),

@@ -6,7 +6,7 @@ import numpy as np
 
 from firmware_interface.calibration import DEVICE_CLOCK
 from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import LINK_STATE, new_link
+from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, new_link
 from firmware_interface.devices.registry import device_of_run
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from firmware_interface.node.layouts import PROTOCOL_VERSION
@@ -28,6 +28,8 @@ from hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
 from hil.rig.rig import Rig
 from hil.rig.task import Task
 
+SAMPLED_NEWS = 2.0  # periods by which a drive's news of its trip may be late: that of two samples may be lost
+POLLED_NEWS = 0.05  # s, of a drive that answers when asked, looks at its time-out now and then, and may miss a question
 SIMULATED_SESSION = 1  # of a node in simulated time, where the same seed gives the same bytes and nobody listens in
 
 
@@ -56,6 +58,8 @@ def new_loop(
     protocol : int
         Version of the node's protocol; an older one for the replay of an old run.
     """
+    links = links_of_rig(rig, devices, protocol)
+    polled = bool(links["polled"][links["role"] & ROLE_DRIVE != 0].any())
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
     pulse["expiry_ms"] = round(rig.watchdog * 1e3)
@@ -77,7 +81,7 @@ def new_loop(
         references=task.reference.samples(rig.rate),
         excitation=task.excitation.samples(rig.rate),
         freedom=task.excitation.freedom(rig.rate),
-        links=links_of_rig(rig, devices, protocol),
+        links=links,
         clock=_zero(DEVICE_CLOCK),
         timebase=_zero(TIMEBASE),
         raw=_zero(RAW),
@@ -93,7 +97,7 @@ def new_loop(
         monitor=new_monitor(),
         resting=_zero(RESTING),
         news=_zero(NEWS),
-        supervisor=new_supervisor(rig.watchdog),
+        supervisor=new_supervisor(rig.watchdog, POLLED_NEWS if polled else SAMPLED_NEWS * rig.dt),
         command=_zero(COMMAND),
         counters=_zero(LOOP_COUNTERS),
         pulse=pulse,

@@ -24,8 +24,9 @@ from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
 from hil.loop.tick import LoopState
-from hil.rig.armable import require_armable
+from hil.rig.armable import require_armable, require_time_outs
 from hil.rig.fitting import require_fitting, require_task
+from hil.rig.reported_values import require_bounded
 from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
 from hil.rig.task import Task
@@ -40,7 +41,6 @@ from models.errors import InputError
 
 RowWatcher = Callable[[np.void], None]
 ABSENT_AFTER = 1.0  # s without a word of a page
-COMMAND_ROUNDING = 1e-3  # rad/s or rad: a node tells its limits in whole counts
 
 
 def run_realtime(
@@ -121,7 +121,6 @@ def run_realtime(
     rig.require_path_for_each_port(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
-        require_armable(rig, schedule)  # again, with the time-out that the drive has
         loop = new_loop(rig, schedule, calibration.as_record(), devices, task)
         operator = operator or Operator(duration)
         if rig.present and feed is not None:
@@ -185,6 +184,7 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
         old log that no machine may have.
     """
     rig.limits.require_plausible()
+    require_time_outs(rig)
     with open_ports(rig, paths) as ports:
         devices = introduce_devices(rig, ports)
         rig, calibration = agree_with_devices(rig, devices)
@@ -231,48 +231,21 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
     Raises
     ------
     InputError
-        When a device samples at another rate than the rig, or makes less torque than the rig allows.
+        When a device reports a value that the rig does not allow, see `hil.rig.reported_values`.
     """
     imu, steer, drive = (
         next(said for port, said in zip(rig.ports, devices, strict=True) if port.role & part)
         for part in (ROLE_IMU, ROLE_STEER, ROLE_DRIVE)
     )
-    _require_agreement(rig, devices, drive)
+    require_bounded(rig, devices)
     scales = {
         "gyro_lsb": imu.gyro_lsb,
         "accel_lsb": imu.accel_lsb,
         "steer_counts_per_turn": steer.steer_counts_per_turn,
     }
     calibration = rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
-    watchdog = drive.watchdog or rig.watchdog  # what the check has to prove
+    watchdog = rig.watchdog if drive.watchdog is None else min(drive.watchdog, rig.watchdog)
     return replace(rig, watchdog=watchdog), calibration
-
-
-def _require_agreement(rig: Rig, devices: Sequence[Introduction], drive: Introduction) -> None:
-    """Refuse a rig of another rate than its devices, or one that asks more of ``drive`` than that can do."""
-    for said in devices:
-        if said.rate_hz is not None and said.rate_hz != round(rig.rate):
-            raise InputError(
-                f"the device '{said.name}' samples at {said.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
-                "set the rig's rate, or the device's"
-            )
-    if drive.obeys >> COMMAND_KINDS.index(rig.drive_kind) & 1 == 0:
-        raise InputError(
-            f"the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind}, and '{drive.name}' does not: set "
-            "its kind in [drive] of the rig to torque, or take another device"
-        )
-    if rig.drive is None and drive.torque_limit is not None and drive.torque_limit < rig.limits.torque.value:
-        raise InputError(
-            f"the rig allows {rig.limits.torque.value:g} N m but the drive makes no more than "
-            f"{drive.torque_limit:g} N m: lower the torque limit in the rig"
-        )
-    greatest = {"rate": drive.rate_limit, "angle": drive.angle_limit}.get(rig.drive_kind)
-    allowed = float(rig.limits.as_record(rig.drive_kind)["command"])
-    if rig.drive is not None and greatest is not None and greatest < allowed - COMMAND_ROUNDING:
-        raise InputError(
-            f"the rig allows a steer {rig.drive_kind} of {allowed:g} {rig.drive.unit} but the drive obeys no more than "
-            f"{greatest:g} {rig.drive.unit}: lower that limit in the rig"
-        )
 
 
 def find_latency_test(rig: Rig, fifo: int) -> Any:

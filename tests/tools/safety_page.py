@@ -5,8 +5,9 @@ from pathlib import Path
 
 from experiments.reports.hazards.markdown import hazards_markdown
 from experiments.reports.hazards.table import hazards_of
-from hil.loop.limits import RANGES, Limits
+from hil.loop.limits import RANGES, WATCHDOG_RANGE, Limits
 from hil.loop.transitions import as_markdown
+from hil.rig.reported_values import reported_values_markdown
 from hil.rig.rig import Rig
 from models import catalogue
 from tests.paths import DOCS
@@ -22,13 +23,17 @@ def limits_table() -> str:
         least, most, why = RANGES[name]
         told = (f"`{name}`", f"{entry['value']:g}", entry["unit"], entry["reason"], f"{least:g} to {most:g}", why)
         rows.append(f"| {' | '.join(map(str, told))} |")
+    least, most, why = WATCHDOG_RANGE
+    default, reason = Rig.watchdog, "the drive's own time-out, 3 to 5 periods; `watchdog_s` in [loop] of a rig file"
+    rows.append(f"| `watchdog` | {default:g} | s | {reason} | {least:g} to {most:g} | {why} |")
     return "\n".join(["| limit | value | unit | reason | taken | for |", "|---|---|---|---|---|---|", *rows]) + "\n"
 
 
 def tables() -> dict[Path, dict[str, str]]:
     """The tables of each page, by the mark before which they stand."""
     hazards = hazards_markdown(hazards_of(Rig(catalogue.load_bicycle("Benchmark"))))
-    return {PAGE: {"transitions": as_markdown(), "limits": limits_table()}, HAZARDS_PAGE: {"hazards": hazards}}
+    safety = {"transitions": as_markdown(), "limits": limits_table(), "reported": reported_values_markdown()}
+    return {PAGE: safety, HAZARDS_PAGE: {"hazards": hazards}}
 
 
 def page(path: Path) -> str:

@@ -281,8 +281,23 @@ def test_a_motor_without_torque(lay, name):
 
 
 @pytest.mark.parametrize(
+    ("constant", "wanted", "words"),
+    [(1e-4, 0.0, "between 0.001 and 5"), (6.0, 0.0, "between 0.001 and 5"), (0.1, 0.2, "between 0.198 and 0.202")],
+)
+def test_a_motor_of_another_torque_constant(lay, constant, wanted, words):
+    lay(ODriveTwin(config(), {"axis0.motor.config.torque_constant": constant}))
+    assert f"{words} N m/A, found {constant:g} N m/A" in refusal(wants(torque_constant_Nm_A=wanted))
+
+
+def test_a_motor_of_the_rigs_torque_constant(lay):
+    lay(ODriveTwin(config()))
+    assert introduce(PORT, wants(torque_constant_Nm_A=TORQUE_CONSTANT)).torque_limit == 7.0
+
+
+@pytest.mark.parametrize(
     ("settings", "words"),
     [
+        ({"torque_constant_Nm_A": -0.1}, "must be positive, or 0 for what the drive is set to, found -0.1 N m/A"),
         ({"axis": 2}, "found axis 2 and wheel_axis 1"),
         ({"wheel_axis": 0}, "found axis 0 and wheel_axis 0"),
         ({"gear_ratio": 0.0}, "gear_ratio of an odrive must be positive, found 0"),

@@ -30,7 +30,7 @@ class Bench:
     """A supervisor with a drive that behaves, unless told otherwise."""
 
     def __init__(self):
-        self.s = new_supervisor(WATCHDOG)
+        self.s = new_supervisor(WATCHDOG, 2.0 * DT)
         self.limits = Limits()
         self.record = self.limits.as_record()
         self.sample = np.zeros(1, SAMPLE)[0]

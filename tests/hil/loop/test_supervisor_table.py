@@ -37,7 +37,7 @@ class Machine:
     """A supervisor at a stage where nothing is the matter."""
 
     def __init__(self, stage):
-        self.s, self.limits = new_supervisor(0.025), LIMITS.as_record()
+        self.s, self.limits = new_supervisor(0.025, 2.0 * DT), LIMITS.as_record()
         self.news, self.sample, self.e = (np.zeros(1, d)[0] for d in (NEWS, SAMPLE, ESTIMATE))
         for name in ("fresh", "clean", "attended", "recording", "tested"):
             self.news[name] = 1

@@ -28,16 +28,16 @@ from tests.paths import ROOT
 
 APART = (RigPort("/dev/imu", baud=500_000, carries=("sensors",)), RigPort("/dev/drive", carries=("drive",)))
 SENSORS = Introduction("sensors", 200, gyro_lsb=2e-3, accel_lsb=3e-3, steer_counts_per_turn=4096.0)
-DRIVE = Introduction("drive", torque_limit=9.0, watchdog=0.04)
+DRIVE = Introduction("drive", torque_limit=9.0, watchdog=0.02)
 
 
 # agreement
 
 
-def test_scales_come_from_the_sensors_and_the_watchdog_from_the_drive():
-    rig, calibration = session.agree_with_devices(rig_of(ports=APART, watchdog=0.02), [SENSORS, DRIVE])
+def test_scales_come_from_the_sensors_and_a_shorter_watchdog_from_the_drive():
+    rig, calibration = session.agree_with_devices(rig_of(ports=APART, watchdog=0.03), [SENSORS, DRIVE])
     assert (calibration.gyro_lsb, calibration.accel_lsb, calibration.steer_counts_per_turn) == (2e-3, 3e-3, 4096.0)
-    assert rig.watchdog == 0.04
+    assert rig.watchdog == 0.02
 
 
 def test_what_a_device_does_not_know_the_rig_does():
@@ -98,7 +98,7 @@ def test_ports_are_opened_in_order_at_their_speed_and_closed_whatever_happens(mo
     with session.open_devices(rig, ["/dev/x", "/dev/y"]) as (fds, devices, agreed, calibration):
         assert fds == [11, 12]
         assert devices == [SENSORS, DRIVE]
-        assert (agreed.watchdog, calibration.gyro_lsb) == (0.04, 2e-3)
+        assert (agreed.watchdog, calibration.gyro_lsb) == (0.02, 2e-3)
         assert events == [
             ("open", "/dev/x", 500_000, APART[0].device, False),
             ("open", "/dev/y", APART[1].baud, APART[1].device, False),
@@ -246,7 +246,6 @@ def test_everything_slow_is_done_before_a_port_is_opened(around, tmp_path):
         ("armable", 0.03),
         "warm",
         ("opened", ("/dev/x", "/dev/y")),
-        ("armable", 0.04),  # with the time-out that the drive has
         "closed",
     ]
     assert (outcome.reason, outcome.remarks) == ("success", ())
@@ -255,7 +254,7 @@ def test_everything_slow_is_done_before_a_port_is_opened(around, tmp_path):
     assert (run.stop.reason, run.stop.cause) == (outcome.reason, outcome.cause)
     assert (run.header.label, run.header.runner, run.header.ports) == ("run", "realtime", ("/dev/x", "/dev/y"))
     assert run.header.devices == (SENSORS, DRIVE)
-    assert run.header.rig.watchdog == 0.04
+    assert run.header.rig.watchdog == 0.02
     assert run.header.calibration.gyro_lsb == 2e-3
     assert run.header.content["latency"] is None
     assert run.header.content["timing"]
@@ -264,7 +263,7 @@ def test_everything_slow_is_done_before_a_port_is_opened(around, tmp_path):
     assert len(run.ticks) == 2
     given = around.given
     assert (given.fds, given.rate, given.operator.duration) == ([11, 12], 200.0, 0.0)
-    assert given.state.pulse["expiry_ms"] == 40
+    assert given.state.pulse["expiry_ms"] == 20
     assert given.rest == (None, "device", 0, None, None)
 
 

@@ -1,0 +1,228 @@
+"""Values that devices report of themselves, and what bounds each: none widens what the rig states.
+
+A row stands for one field of `Introduction`; docs/safety.md prints the table, and its test goes through it with devices
+that report bad values.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from firmware_interface.devices.driver import Introduction
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
+from firmware_interface.messages import COMMAND_KINDS
+from firmware_interface.node.layouts import PROTOCOL_VERSION
+from hil.rig.rig import Rig
+from models.errors import InputError
+
+_ROUNDING = 1e-3  # rad/s or rad: a node tells its limits in whole counts
+_WATCHDOG_ROUNDING = 5.01e-4  # s: it tells its time-out in whole milliseconds
+_ANY = -1  # every bit
+SCALE_RANGES = {  # outside of it no instrument can be meant; the rig's [calibration] goes before what a device reports
+    "gyro_lsb": (1e-7, 3e-3, "rad/s", "16 bits reach to 100 rad/s with the largest; is it in deg/s?"),
+    "accel_lsb": (1e-6, 1e-2, "m/s^2", "16 bits reach to 33 g with the largest; is it in g?"),
+    "steer_counts_per_turn": (100.0, 1e9, "", "fewer make steps of 4 deg and more"),
+}
+
+
+class ReportedValue(NamedTuple):
+    """One value that a device reports: what it is, who reports it, and what bounds it."""
+
+    name: str  # field of `Introduction`
+    role: int  # bits of the roles in which it counts
+    meaning: str
+    bound: str
+    require: Callable[[Rig, Introduction], None] | None = None  # raises InputError; None: no limit depends on it
+
+
+def require_bounded(rig: Rig, devices: Sequence[Introduction]) -> None:
+    """Refuse devices, one for each port, that report what the rig does not allow; raises InputError."""
+    for value in REPORTED_VALUES:
+        for port, reported in zip(rig.ports, devices, strict=True):
+            if value.require is not None and port.role & value.role:
+                value.require(rig, reported)
+
+
+def _require_rate(rig: Rig, reported: Introduction) -> None:
+    if reported.rate_hz is not None and reported.rate_hz != round(rig.rate):
+        raise InputError(
+            f"the device '{reported.name}' samples at {reported.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
+            "set the rig's rate, or the device's"
+        )
+
+
+def _require_kind(rig: Rig, reported: Introduction) -> None:
+    if reported.obeys >> COMMAND_KINDS.index(rig.drive_kind) & 1 == 0:
+        raise InputError(
+            f"the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind}, and '{reported.name}' does not: set "
+            "its kind in [drive] of the rig to torque, or take another device"
+        )
+
+
+def _require_watchdog(rig: Rig, reported: Introduction) -> None:
+    shortest, watchdog = 2.0 * rig.dt, reported.watchdog
+    if watchdog is None:
+        return
+    if not watchdog <= rig.watchdog + _WATCHDOG_ROUNDING:
+        raise InputError(
+            f"the rig '{rig.name}' allows a torque for {1e3 * rig.watchdog:g} ms after the last command (watchdog_s), "
+            f"but the drive '{reported.name}' keeps it for {1e3 * watchdog:g} ms: shorten the time-out of the drive, "
+            "or take the longer time upon you as watchdog_s of the rig"
+        )
+    if watchdog < shortest * (1.0 - 1e-9):
+        raise InputError(
+            f"the drive '{reported.name}' switches itself off {1e3 * watchdog:g} ms after the last command, less than "
+            f"two periods at {rig.rate:g} Hz ({1e3 * shortest:g} ms): lengthen its time-out, or raise the rate"
+        )
+
+
+def _require_torque(rig: Rig, reported: Introduction) -> None:
+    allowed, greatest = rig.limits.torque.value, reported.torque_limit
+    if rig.drive is None and greatest is not None and not greatest >= allowed:
+        raise InputError(
+            f"the rig allows {allowed:g} N m but the drive makes no more than {greatest:g} N m: lower the torque limit "
+            "in the rig"
+        )
+
+
+def _require_command(kind: str, name: str) -> Callable[[Rig, Introduction], None]:
+    """Make a check that a drive of this kind reaches the greatest command of the rig, by the field ``name``."""
+
+    def require(rig: Rig, reported: Introduction) -> None:
+        greatest = getattr(reported, name)
+        if rig.drive is None or rig.drive_kind != kind or greatest is None:
+            return
+        allowed = float(rig.limits.as_record(kind)["command"])
+        if not greatest >= allowed - _ROUNDING:
+            raise InputError(
+                f"the rig allows a steer {kind} of {allowed:g} {rig.drive.unit} but the drive obeys no more than "
+                f"{greatest:g} {rig.drive.unit}: lower that limit in the rig"
+            )
+
+    return require
+
+
+def _require_scale(name: str) -> Callable[[Rig, Introduction], None]:
+    """Make a check that the scale ``name`` lies in its range, unless the rig states its own."""
+    least, most, unit, why = SCALE_RANGES[name]
+
+    def require(rig: Rig, reported: Introduction) -> None:
+        scale = getattr(reported, name)
+        if scale is not None and name not in rig.calibration and not least <= scale <= most:
+            raise InputError(
+                f"{name} of the device '{reported.name}' should lie between {least:g} and {most:g} {unit}".rstrip()
+                + f", found {scale:g} {unit}".rstrip()
+                + f" ({why}): correct it in the device, or state the right one in [calibration] of the rig"
+            )
+
+    return require
+
+
+def _require_factor(name: str) -> Callable[[Rig, Introduction], None]:
+    """Make a check that the factor ``name`` of a drive is a positive number."""
+
+    def require(rig: Rig, reported: Introduction) -> None:
+        factor = getattr(reported, name)
+        if not 0.0 < factor < math.inf:
+            raise InputError(
+                f"the drive '{reported.name}' should have a positive {name}, found {factor:g}: correct the settings "
+                "under its [[port]], or those of the drive"
+            )
+
+    return require
+
+
+def _require_protocol(rig: Rig, reported: Introduction) -> None:
+    if not 1 <= reported.protocol <= PROTOCOL_VERSION:
+        raise InputError(
+            f"the device '{reported.name}' should speak a protocol from 1 to {PROTOCOL_VERSION}, found "
+            f"{reported.protocol}: load the firmware of this riderless, firmware_interface/firmware"
+        )
+
+
+REPORTED_VALUES = (
+    ReportedValue("name", _ANY, "make, model, firmware", "text to be read; nothing is computed of it"),
+    ReportedValue("rate_hz", _ANY, "samples a second", "`rate_Hz` of the rig, exactly", _require_rate),
+    ReportedValue(
+        "obeys", ROLE_DRIVE, "kinds of command", "must hold the rig's `kind`, which alone is commanded", _require_kind
+    ),
+    ReportedValue(
+        "watchdog",
+        ROLE_DRIVE,
+        "time until the torque is gone",
+        "from two periods to `watchdog_s` of the rig; commands expire after the shorter one, and CHECK measures it",
+        _require_watchdog,
+    ),
+    ReportedValue(
+        "torque_limit",
+        ROLE_DRIVE,
+        "greatest torque",
+        "`torque` of the rig or more; the loop commands no more than `torque`",
+        _require_torque,
+    ),
+    ReportedValue(
+        "rate_limit",
+        ROLE_DRIVE,
+        "greatest steer rate",
+        "`steer_rate` of the rig or more; the loop commands no more than `steer_rate`",
+        _require_command("rate", "rate_limit"),
+    ),
+    ReportedValue(
+        "angle_limit",
+        ROLE_DRIVE,
+        "greatest steer angle",
+        "`steer_command` of the rig or more; the loop commands no more than `steer_command`",
+        _require_command("angle", "angle_limit"),
+    ),
+    ReportedValue(
+        "gyro_lsb",
+        ROLE_IMU,
+        "rad/s of a count",
+        "1e-7 to 0.003, or `[calibration]` of the rig; lean by the accelerometer must agree (`lean_error`)",
+        _require_scale("gyro_lsb"),
+    ),
+    ReportedValue(
+        "accel_lsb",
+        ROLE_IMU,
+        "m/s^2 of a count",
+        "1e-6 to 0.01, or `[calibration]` of the rig; gravity at rest must come out (`rest_force`)",
+        _require_scale("accel_lsb"),
+    ),
+    ReportedValue(
+        "steer_counts_per_turn",
+        ROLE_STEER,
+        "counts of a turn of the encoder",
+        "100 to 1e9, or `[calibration]` of the rig; steer by yaw rate must agree (`steer_error`)",
+        _require_scale("steer_counts_per_turn"),
+    ),
+    ReportedValue(
+        "scale",
+        ROLE_DRIVE,
+        "N m of the unit commanded",
+        "made of the settings under the rig's `[[port]]`, by no driver of what its device reports",
+        _require_factor("scale"),
+    ),
+    ReportedValue(
+        "unit",
+        ROLE_DRIVE,
+        "rad/s or rad of the unit commanded",
+        "made of the settings under the rig's `[[port]]`, by no driver of what its device reports",
+        _require_factor("unit"),
+    ),
+    ReportedValue(
+        "per_amp",
+        ROLE_DRIVE,
+        "N m of an ampere",
+        "an ODrive's torque constant: 0.001 to 5 N m/A, and `torque_constant_Nm_A` of the rig where that is given; the "
+        "torque reported must be the one commanded (`torque_error`)",
+        _require_factor("per_amp"),
+    ),
+    ReportedValue("session", _ANY, "number of the session", "commands of another one count for nothing"),
+    ReportedValue("protocol", _ANY, "version of our node's protocol", f"1 to {PROTOCOL_VERSION}", _require_protocol),
+)
+
+
+def reported_values_markdown() -> str:
+    """Print the table for docs/safety.md."""
+    rows = [f"| `{value.name}` | {value.meaning} | {value.bound} |" for value in REPORTED_VALUES]
+    return "\n".join(["| reported | what it is | what bounds it |", "|---|---|---|", *rows]) + "\n"
