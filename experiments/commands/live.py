@@ -26,7 +26,7 @@ def live(
     ] = False,
     controller: LawFilesOption = None,
     host: Annotated[
-        str, typer.Option(help="Address to serve on; any but this computer's own wants the token that is printed.")
+        str, typer.Option(help="Address to serve on, for instance for a phone in the same network.")
     ] = LOOPBACK[0],
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 for any that is free.")] = USUAL_PORT,
     foxglove: Annotated[

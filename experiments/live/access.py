@@ -1,7 +1,8 @@
 """Admission to the live server: which addresses it may be called by, which pages may speak to it, and the token.
 
 A page of another site that a browser has open may try to reach a server on this computer. Its Origin gives it away, and
-a name that was bent to this computer (DNS rebinding) shows in Host. Other computers are let in by a token alone.
+a name that was bent to this computer (DNS rebinding) shows in Host. Another user of this computer, and another
+computer, can send any header: only the token in the printed address tells them from the operator's page.
 """
 
 import hmac
@@ -13,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 TOKEN_VARIABLE = "RIDERLESS_LIVE_TOKEN"  # an argument would be seen in the list of processes
 USUAL_PORT = 8765
+MOST_ARRIVING = 1024  # sockets that the system keeps until the server takes them; more would wait a second
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -41,7 +43,7 @@ class Admission:
     host : str
         On which it listens.
     token : str
-        Empty on loopback only.
+        In the address that was printed; an empty one admits nobody.
     """
 
     port: int
@@ -56,10 +58,10 @@ class Admission:
             return "a page of another site may not speak to this server"
         return ""
 
-    def is_told(self, path: str) -> bool:
+    def admits(self, path: str) -> bool:
         """Does the address carry the token? Compared in constant time."""
-        told = parse_qs(urlsplit(path).query).get("token", [""])[-1]
-        return not self.token or hmac.compare_digest(told.encode(), self.token.encode())
+        presented = parse_qs(urlsplit(path).query).get("token", [""])[-1]
+        return bool(self.token) and hmac.compare_digest(presented.encode(), self.token.encode())
 
     def _is_ours(self, host: str) -> bool:
         try:

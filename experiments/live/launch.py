@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from experiments.live.access import LOOPBACK, TOKEN_VARIABLE, USUAL_PORT, is_loopback, new_token
+from experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, USUAL_PORT, new_token
 from experiments.live.schema import CONTROL
 from hil.live.layout import SharedAreas
 from models.errors import InputError
@@ -27,14 +27,14 @@ class LiveServerProcess:
     Parameters
     ----------
     host : str
-        To listen on; any but this computer's own loopback wants a token in the address, which is made here.
+        To listen on.
     port : int
         0 for any that is free.
 
     Attributes
     ----------
     address : str
-        For a browser on this computer, or on another where ``host`` lets it in.
+        For a browser on this computer, or on another where ``host`` lets it in; carries a token made for this server.
 
     Raises
     ------
@@ -46,9 +46,9 @@ class LiveServerProcess:
         require_websockets()
         listening = _bind(host, port)
         self.port, self.host = int(listening.getsockname()[1]), host
-        self.token = "" if is_loopback(host) else new_token()
+        self.token = new_token()  # another each time: a stranger may listen at the port of a server that has ended
         name = f"[{host}]" if ":" in host else host
-        self.address = f"http://{name}:{self.port}/" + (f"?token={self.token}" if self.token else "")
+        self.address = f"http://{name}:{self.port}/?token={self.token}"
         with listening:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "experiments.live.server", "--socket", str(listening.fileno()), "--host", host],
@@ -132,7 +132,7 @@ def _bind(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(32)
+        listening.listen(MOST_ARRIVING)
     except (OSError, OverflowError) as error:
         listening.close()
         in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE

@@ -240,7 +240,7 @@ class LiveHeard(_Message):
 
 
 class LiveBeat(_Message):
-    """Sign of life where there is no news, so that a page notices when the link is cut."""
+    """Sign of life each second, so that a page notices when the link is cut."""
 
     type: Literal["beat"] = "beat"
 

@@ -17,15 +17,16 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from experiments.live.access import LOOPBACK, TOKEN_VARIABLE, Admission
+from experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, Admission
 from experiments.live.page_files import SAFETY_HEADERS, find_page_file
 from experiments.live.rows import SharedRun
 from experiments.live.schema import (
@@ -37,14 +38,15 @@ from experiments.live.schema import (
     PageStop,
     as_text,
 )
-from experiments.live.watchers import MOST_PAGES, Measured, Watchers
+from experiments.live.watchers import MOST_ACCEPTED, MOST_UNADMITTED, Arrival, Measured, Queue, Watchers
 
 PERIOD = 1.0 / 30.0  # s between two batches of rows
 _WIRE_LIMIT = 1 << 16  # bytes that the library keeps before it makes a sender wait; nobody waits here
 _LONGEST_LINE = 1 << 24  # bytes, of the teller
-BEAT_AFTER = 1.0  # s without any message; pages give a link up that is silent for longer
+BEAT_EVERY = 1.0  # s; pages give a link up that is silent for longer
+_ADMISSION_TIME = 5.0  # s from accepting a socket until it has shown the token, or has got its file
 _PRESSES_KEPT = 256  # names of presses that were heard
-_REFUSED, _AWAY = 1008, 1013  # closing codes: against the rules; come again later
+_REFUSED = 1008  # closing code: against the rules
 
 
 class LiveServer:
@@ -58,6 +60,7 @@ class LiveServer:
 
     def __init__(self, admission: Admission) -> None:
         self.watchers = Watchers()
+        self._unadmitted = Queue(MOST_UNADMITTED)
         self._admission = admission
         self._run: SharedRun | None = None
         self._over = asyncio.Event()
@@ -67,9 +70,10 @@ class LiveServer:
         """Serve on a socket that listens already, until the teller closes its end."""
         listener = asyncio.create_task(self._listen_to_teller(await _stdin_lines()))
         async with self._pages(listening):
+            listening.listen(MOST_ARRIVING)  # asyncio has set what it accepts in a turn
             while not self._over.is_set():
                 self._tell_rows()
-                self.watchers.beat_after(BEAT_AFTER)
+                self.watchers.beat_every(BEAT_EVERY)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._over.wait(), PERIOD)
         listener.cancel()
@@ -78,6 +82,8 @@ class LiveServer:
         return serve(
             self._attend,
             sock=listening,
+            backlog=MOST_ACCEPTED,
+            create_connection=cast(Any, partial(Arrival, self._unadmitted)),
             process_request=self._admit,
             compression=None,
             max_size=LARGEST_MESSAGE,
@@ -85,7 +91,7 @@ class LiveServer:
             server_header=None,
             ping_interval=5.0,
             ping_timeout=5.0,
-            open_timeout=5.0,
+            open_timeout=_ADMISSION_TIME,
             close_timeout=1.0,
             logger=_silent(),
         )
@@ -104,14 +110,12 @@ class LiveServer:
         return _answer(HTTPStatus.OK, found.content, found.kind)
 
     async def _attend(self, page: ServerConnection) -> None:
-        """Attend to one page for as long as it is there."""
+        """Attend to one page for as long as it is there; nothing of one without the token is heeded."""
         assert page.request is not None
-        if not self._admission.is_told(page.request.path):
+        if not self._admission.admits(page.request.path):
             await page.close(_REFUSED, "the address wants its token: open the one that was printed")
             return
-        if self.watchers.full:
-            await page.close(_AWAY, f"{MOST_PAGES} pages look on already: close one")
-            return
+        self._unadmitted.discard(page)
         self.watchers.welcome(page)
         measured = Measured()
         try:
@@ -119,7 +123,7 @@ class LiveServer:
                 taken = measured.take(text)
                 if isinstance(taken, str):
                     self.watchers.refused += 1
-                    self.watchers.pages.discard(page)  # at once: a page that does not answer keeps nobody's place
+                    self.watchers.leave(page)  # at once: a page that does not answer keeps nobody's place
                     await page.close(_REFUSED, taken)
                     return
                 press = taken.press if isinstance(taken, PageStop) else ""
@@ -131,7 +135,7 @@ class LiveServer:
         except ConnectionClosed:
             pass  # a page may go whenever it likes
         finally:
-            self.watchers.pages.discard(page)
+            self.watchers.leave(page)
 
     def _heed_page(self, message: PageMessage) -> None:
         """Do what a page asks for: STOP and presence at once, the rest by the teller or the run."""
@@ -167,7 +171,7 @@ class LiveServer:
                 self._run = SharedRun(told["rows"], told["orders"])
 
     def _tell_rows(self) -> None:
-        if self._run is not None and self.watchers.said.has_begun and (self.watchers.pages or self._run.is_behind):
+        if self._run is not None and self.watchers.said.hello and (self.watchers.pages or self._run.is_behind):
             batch = self._run.batch()
             if batch:
                 self.watchers.tell(batch)

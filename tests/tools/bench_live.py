@@ -31,7 +31,7 @@ from hil.runners.operator import Operator
 from hil.runners.session import run_realtime
 from hil.runners.warmup import warm_up
 from models import catalogue
-from tests.experiments.live.shared_memory import areas
+from tests.experiments.live.shared_memory import areas, socket_address
 from tests.experiments.live.test_server import HELLO, deaf_page
 from tests.hil.machine import gains, scenario
 
@@ -54,9 +54,9 @@ def one_run(rig, schedule, duration, fifo, feed=None, watch=None):
         return read_run(folder).ticks.copy()
 
 
-def reading(port: int, over: threading.Event) -> None:
+def reading(address: str, over: threading.Event) -> None:
     """Read what a page is sent, and draw nothing."""
-    with suppress(ConnectionClosed), connect(f"ws://127.0.0.1:{port}/ws", max_size=None) as page:
+    with suppress(ConnectionClosed), connect(address, max_size=None) as page:
         while not over.is_set():
             try:
                 json.loads(page.recv(timeout=0.2))
@@ -65,11 +65,11 @@ def reading(port: int, over: threading.Event) -> None:
 
 
 @contextmanager
-def reading_process(port: int) -> Iterator[None]:
+def reading_process(address: str) -> Iterator[None]:
     """Let a process of its own read what a page is sent."""
     code = (
         "from websockets.sync.client import connect\n"
-        f"page = connect('ws://127.0.0.1:{port}/ws', max_size=None)\n"
+        f"page = connect({address!r}, max_size=None)\n"
         "print('reads', flush=True)\n"
         "for text in page: pass\n"
     )
@@ -99,7 +99,7 @@ def beside_the_loop(pairs: int, duration: float, fifo: int) -> dict[str, list[np
                     server = stack.enter_context(LiveServerProcess(port=0))
                     server.tell(HELLO)
                     server.read_run(areas())
-                    stack.enter_context(reading_process(server.port))
+                    stack.enter_context(reading_process(socket_address(server.address)))
                 rows = one_run(rig, schedule, duration, fifo, feed if kind == "with" else None)
             rows = rows[rows["t_host"] > rows["t_host"][0] + SETTLED]
             skipped = int(rows["ticks_skipped"][-1] - rows["ticks_skipped"][0])
@@ -124,12 +124,12 @@ def press_to_ramp(presses: int, fifo: int, pages: int) -> tuple[list[float], dic
         server.read_run(areas())
         over = threading.Event()
         if pages > 1:
-            stack.enter_context(deaf_page(server.port))
+            stack.enter_context(deaf_page(server))
         for _ in range(pages - 2):
-            client = threading.Thread(target=reading, args=(server.port, over), daemon=True)
+            client = threading.Thread(target=reading, args=(socket_address(server.address), over), daemon=True)
             client.start()
         stack.callback(over.set)
-        page = stack.enter_context(connect(f"ws://127.0.0.1:{server.port}/ws", max_size=None))
+        page = stack.enter_context(connect(socket_address(server.address), max_size=None))
         threading.Thread(target=_drain, args=(page,), daemon=True).start()
         began, used = time.monotonic(), _cpu(server.pid)
         rng = np.random.default_rng(1)

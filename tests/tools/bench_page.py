@@ -24,6 +24,7 @@ from tests.browser import a_browser
 from tests.experiments.live.page.looking import a_page
 from tests.experiments.live.page.pixels import Pixels, ages
 from tests.experiments.live.page.riding import Press, Ride, a_ride, press_in_a_ride
+from tests.experiments.live.shared_memory import socket_address
 from tests.experiments.live.test_server import deaf_page
 from tests.tools.bench_live import reading
 
@@ -94,7 +95,7 @@ def press_once(browser: Any, feed: LiveFeed, root: Path, fifo: int, pages: int) 
     with ExitStack() as stack:
         ride = stack.enter_context(a_ride(root / "run", feed, fifo=fifo))
         others(stack, ride, pages)
-        page = stack.enter_context(a_page(browser, f"{ride.server.address}?view=flat"))
+        page = stack.enter_context(a_page(browser, f"{ride.server.address}&view=flat"))
         return press_in_a_ride(page, ride, LOOKED_AT)
 
 
@@ -118,7 +119,7 @@ def pixels_of_a_ride(
     count = "riderless.measured.pictures"
     with (
         a_ride(root / "run", feed, duration=seconds + 2.0, fifo=fifo) as ride,
-        a_page(browser, f"{ride.server.address}?view={view}") as page,
+        a_page(browser, f"{ride.server.address}&view={view}") as page,
     ):
         ride.start()
         ride.await_control()
@@ -135,11 +136,11 @@ def others(stack: ExitStack, ride: Ride, pages: int) -> None:
     """Let other pages look on: one that never reads, and clients that read."""
     if pages < 2:
         return
-    stack.enter_context(deaf_page(ride.server.port))
+    stack.enter_context(deaf_page(ride.server))
     over = threading.Event()
     stack.callback(over.set)
     for _ in range(pages - 2):
-        threading.Thread(target=reading, args=(ride.server.port, over), daemon=True).start()
+        threading.Thread(target=reading, args=(socket_address(ride.server.address), over), daemon=True).start()
 
 
 if __name__ == "__main__":

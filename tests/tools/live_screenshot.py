@@ -48,7 +48,7 @@ def main() -> None:
                 context = browser.new_context(
                     viewport={"width": told.width, "height": told.height}, color_scheme=told.scheme
                 )
-                take(context.new_page(), f"{address}?view={told.view}", told.out)
+                take(context.new_page(), f"{address}&view={told.view}", told.out)
         finally:
             os.kill(play.pid, signal.SIGINT)
     shrink(told.out)

@@ -40,7 +40,7 @@ def main() -> None:
             with a_browser() as browser:
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
                 page.set_default_timeout(120_000)
-                page.goto(f"{started['address']}?view={told.view}")
+                page.goto(f"{started['address']}&view={told.view}")
                 page.wait_for_selector('body[data-state="RUNNING"]')
                 time.sleep(SETTLED)
                 rows = watch(page, started["server"], told.minutes * 60.0, told.every)

@@ -2,8 +2,7 @@
 
     python -m experiments.live.foxglove.bridge --page PORT --port PORT
 
-It says nothing to the run: Foxglove's clients can read, and no more. A token of the page, where it has one, comes by
-the environment.
+It says nothing to the run: Foxglove's clients can read, and no more. The token of the page comes by the environment.
 """
 
 import argparse
@@ -86,7 +85,7 @@ def serve_foxglove(arguments: Sequence[str] | None = None) -> None:
     _say({"port": bridge.port})
     name = f"[{told.host}]" if ":" in told.host else told.host
     try:
-        bridge.follow(f"ws://{name}:{told.page}/ws" + (f"?token={token}" if token else ""))
+        bridge.follow(f"ws://{name}:{told.page}/ws?token={token}")
     except KeyboardInterrupt:
         pass
     finally:

@@ -36,7 +36,7 @@ export function start() {
 function connect() {
   const address = new URL("ws", location.href);
   address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-  address.search = location.search; // carries the token of --host
+  address.search = location.search; // carries the token
   const mine = new WebSocket(address);
   socket = mine;
   lifeAt = performance.now();

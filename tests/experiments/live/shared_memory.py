@@ -34,6 +34,11 @@ def areas():
     return found
 
 
+def socket_address(address):
+    """Where the page at an address opens its WebSocket."""
+    return address.replace("http", "ws", 1).replace("/?", "/ws?", 1)
+
+
 def hear(connection, kind, patience=10.0):
     """The next message of a kind that a page hears, within so many seconds."""
     end = time.monotonic() + patience

@@ -12,7 +12,7 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.experiments.live.page.riding import FIFO
-from tests.experiments.live.shared_memory import hear
+from tests.experiments.live.shared_memory import hear, socket_address
 
 CLI = [sys.executable, "-m", "experiments.cli"]
 
@@ -31,7 +31,7 @@ def emulated(*arguments):
 
 def looking(told):
     """A page before it."""
-    return connect(told["address"].replace("http", "ws") + "ws", max_size=None)
+    return connect(socket_address(told["address"]), max_size=None)
 
 
 def heard(page, kind, true, patience=60.0):

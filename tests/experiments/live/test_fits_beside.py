@@ -15,7 +15,7 @@ from experiments.live.schema import LiveFit
 from hil.logs.log import read_run
 from hil.runners.simulated_run import run_lockstep
 from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
-from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed
+from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed, socket_address
 from tests.hil.machine import gains, rig_of, scenario
 
 SLOW, QUICK = 4.5, 5.5  # m/s
@@ -43,7 +43,7 @@ def told():
     feed, over = new_feed(), threading.Event()
     with LiveServerProcess(port=0) as server:
         telling = threading.Thread(target=LiveTeller(server, look=areas).serve, args=(over.is_set,))
-        with connect(f"ws://127.0.0.1:{server.port}/ws", max_size=None, max_queue=None) as page:
+        with connect(socket_address(server.address), max_size=None, max_queue=None) as page:
             try:
                 yield feed, page, telling
             finally:

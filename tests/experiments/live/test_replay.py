@@ -20,7 +20,7 @@ from hil.runners.simulated_run import simulate
 from models import load_bicycle
 from models.errors import InputError
 from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
-from tests.experiments.live.shared_memory import hear
+from tests.experiments.live.shared_memory import hear, socket_address
 from tests.experiments.recordings.foreign_log import BICYCLE, KICKS, in_their_units, signals, weave, write_csv
 from tests.paths import DOCS
 
@@ -49,7 +49,7 @@ def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
         playing = threading.Thread(target=player.serve, args=(server, over.is_set))
         playing.start()
         try:
-            with connect(f"ws://127.0.0.1:{server.port}/ws", max_size=None) as page:
+            with connect(socket_address(server.address), max_size=None) as page:
                 hello = hear(page, "hello")
                 assert (hello["kind"], hello["bicycle"]["name"], hello["can"]) == ("replay", BICYCLE, ["seek", "pace"])
                 assert hello["replay"]["end"] == pytest.approx(SI["t"][-1], abs=0.02)
@@ -109,7 +109,7 @@ def test_it_plays_on_when_its_fit_process_is_killed(recorded):
     with LiveServerProcess(port=0) as server:
         playing = threading.Thread(target=player.serve, args=(server, over.is_set))
         try:
-            with connect(f"ws://127.0.0.1:{server.port}/ws", max_size=None, max_queue=None) as page:
+            with connect(socket_address(server.address), max_size=None, max_queue=None) as page:
                 with killed_fitter():
                     playing.start()
                 while "no more fits" not in hear(page, "event", 30.0)["text"]:

@@ -19,7 +19,8 @@ from experiments.live.schema import SERVER_MESSAGES, LiveEvent, as_text
 from experiments.live.watchers import MOST_PAGES
 from hil.live import layout
 from models.errors import InputError
-from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed
+from tests.experiments.live.page.looking import await_that
+from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed, socket_address
 
 HELLO = json.dumps(
     {
@@ -61,18 +62,24 @@ MALFORMED += [
 ]
 
 
-def page(server, path="/ws", **how):
+def page(server, path="", **how):
     # reads all it is sent: else its goodbye waits behind what nobody has asked for
-    return connect(f"ws://127.0.0.1:{server.port}{path}", max_size=None, max_queue=None, **how)
+    address = f"ws://127.0.0.1:{server.port}{path}" if path else socket_address(server.address)
+    return connect(address, max_size=None, max_queue=None, **how)
 
 
-def deaf_page(port):
+def opening(port, query):
+    """The request with which a page opens its WebSocket."""
+    return (
+        f"GET /ws{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    ).encode()
+
+
+def deaf_page(server):
     """A page that never reads what it is sent, and answers no goodbye."""
-    deaf = socket.create_connection(("127.0.0.1", port))
-    deaf.sendall(
-        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % port
-    )
+    deaf = socket.create_connection(("127.0.0.1", server.port))
+    deaf.sendall(opening(server.port, f"?token={server.token}"))
     assert b"101 " in deaf.recv(20)
     return deaf
 
@@ -95,7 +102,11 @@ def end_of(connection):
 
 def sockets_of(pid):
     """How many sockets a process has open."""
-    return sum(os.readlink(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
+    found = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            found += os.readlink(link).startswith("socket:")
+    return found
 
 
 def get(server, path, headers=None):
@@ -206,22 +217,33 @@ def test_a_long_message_and_a_flood_end_their_page(server):
         assert "too many" in str(end_of(bad))
 
 
-def test_eight_pages_look_on_and_no_more(server):
+def test_a_ninth_page_stops_all_the_same_and_gets_the_next_place(server):
+    feed = new_feed()
+    server.read_run(areas())
     with ExitStack() as pages:
-        for _ in range(MOST_PAGES):
-            hear(pages.enter_context(page(server)), "hello")
-        with page(server) as ninth, pytest.raises(ConnectionClosed) as closed:
-            ninth.recv(timeout=10)
-        assert "close one" in str(closed.value)
+        eight = [pages.enter_context(page(server)) for _ in range(MOST_PAGES)]
+        for looking in eight:
+            hear(looking, "hello")
+        ninth = pages.enter_context(page(server))
+        assert hear(ninth, "hello")["title"] == "a test"
+        assert "close one" in hear(ninth, "status")["state"]
+        ninth.send('{"type":"stop","press":"ninth"}')
+        assert hear(ninth, "heard")["press"] == "ninth"
+        assert feed.presses[layout.STOP_PRESSES] == 1
+        ninth.send('{"type":"here"}')
+        await_that(lambda: feed.presses[layout.HERE_AT] > 0)
+        assert hear(ninth, "beat")
+        eight[0].close()
+        hear(ninth, "hello")
+        make_rows(feed, 50)
+        assert hear(ninth, "rows")
+    server.read_run(None)
 
 
 def test_a_page_that_never_reads_is_dropped_and_never_waited_for(server):
     deaf = socket.create_connection(("127.0.0.1", server.port))
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    deaf.sendall(
-        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % server.port
-    )
+    deaf.sendall(opening(server.port, f"?token={server.token}"))
     with page(server) as looking:
         hear(looking, "hello")
         with_both = sockets_of(server.pid)
@@ -237,8 +259,9 @@ def test_a_page_that_never_reads_is_dropped_and_never_waited_for(server):
     deaf.close()
 
 
-def test_another_address_wants_its_token():
-    with LiveServerProcess("0.0.0.0", 0) as server:
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_every_address_wants_its_token(host):
+    with LiveServerProcess(host, 0) as server:
         server.tell(HELLO)
         assert server.token
         assert server.token in server.address
@@ -286,7 +309,7 @@ def test_a_server_whose_teller_is_gone_ends():
 def test_a_page_that_is_sent_away_keeps_no_place_while_it_says_goodbye(server):
     with ExitStack() as stack:
         for _ in range(MOST_PAGES):  # none of them answers the server's goodbye, for which it waits a second
-            stack.enter_context(deaf_page(server.port)).sendall(masked("x"))
+            stack.enter_context(deaf_page(server)).sendall(masked("x"))
         time.sleep(0.3)
         hear(stack.enter_context(page(server)), "hello")
 
@@ -297,7 +320,7 @@ def test_a_hundred_thousand_malformed_messages(server):
     server.read_run(areas())
     short = [masked(message) for message in MALFORMED if len(message) < 126]
     for i in range(2_000):  # fifty at a time, each time another first; the first ends the link
-        with deaf_page(server.port) as rude, suppress(OSError):
+        with deaf_page(server) as rude, suppress(OSError):
             rude.sendall(b"".join(short[(i + k) % len(short)] for k in range(50)))
     end = time.monotonic() + 5.0  # the last of them may still be on their way out
     while not feed.presses[layout.STOP_PRESSES] and time.monotonic() < end:

@@ -19,6 +19,7 @@ from hil.loop.states import Cause, Demand, State
 from hil.runners.realtime import STOPPED_ON_PAGE
 from hil.runners.replay import replay
 from hil.runners.session import run_realtime
+from tests.experiments.live.shared_memory import socket_address
 from tests.experiments.live.test_server import HELLO
 from tests.hil.machine import gains, rig_of, scenario
 
@@ -53,7 +54,7 @@ def test_a_click_ramps_down_is_named_in_the_log_and_replays(tmp_path):
     with LiveServerProcess(port=0) as server:
         server.tell(HELLO)
         server.read_run(layout.areas_of(os.getpid()))
-        address = f"ws://127.0.0.1:{server.port}/ws"
+        address = socket_address(server.address)
         with connect(address, max_size=None) as page:
             threading.Thread(target=read_on, args=(page,), daemon=True).start()
 

@@ -77,7 +77,7 @@ def test_a_present_operator_whose_page_is_gone_ramps_down(browser, feed, tmp_pat
 
 
 @pytest.mark.slow
-def test_pages_come_and_go_and_the_server_dies_and_the_ride_goes_on(browser, feed, tmp_path):
+def test_pages_come_and_go_and_the_server_dies_and_the_ride_goes_on(browser, feed, tmp_path, monkeypatch):
     with a_ride(tmp_path / "run", feed, 12.0) as ride:
         with a_page(browser, ride.server.address) as one, a_page(browser, ride.server.address) as two:
             ride.start()
@@ -87,7 +87,8 @@ def test_pages_come_and_go_and_the_server_dies_and_the_ride_goes_on(browser, fee
             os.kill(ride.server.pid, signal.SIGKILL)
             for page in (one, two):
                 page.wait_for_selector("text=not live since")
-            port = ride.server.port
+            port, token = ride.server.port, ride.server.token
+            monkeypatch.setattr("experiments.live.launch.new_token", lambda: token)
             ride.server.close()
             ride.server = ride.new_server(port)
             for page in (one, two):

@@ -9,6 +9,7 @@ import pytest
 from experiments.live.schema import ConditionRow, LiveCampaign, LiveStatus, Obstacle, as_text
 from tests.browser import a_browser
 from tests.experiments.live.page.looking import RIG, Teller, a_page, await_that
+from tests.experiments.live.shared_memory import socket_address
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def test_state_obstacles_and_numbers_are_told_in_words(browser, teller):
         assert page.locator("#page").evaluate("e => getComputedStyle(e).filter") == "none"
 
 
-def test_what_is_old_is_grey_and_says_since_when(browser, teller):
+def test_what_is_old_is_grey_and_says_since_when(browser, teller, monkeypatch):
     with a_page(browser, teller.address) as page:
         page.wait_for_selector('body[data-news="yes"]')
         teller.be_silent()
@@ -69,6 +70,7 @@ def test_what_is_old_is_grey_and_says_since_when(browser, teller):
         page.wait_for_selector("text=not live since")
         page.keyboard.press("Space")
         page.wait_for_selector("text=not heard: use the machine's own stop")
+        monkeypatch.setattr("experiments.live.launch.new_token", lambda: teller.server.token)
         again = Teller(port=port, title="Another machine")
         try:
             page.wait_for_selector("text=Another machine")  # without a hand at the page
@@ -168,13 +170,13 @@ def test_a_page_of_another_origin_hears_nothing(browser, teller, tmp_path):
         page = context.new_page()
         page.goto(f"http://127.0.0.1:{elsewhere.server_port}/index.html")
         heard = page.evaluate(
-            """port => new Promise(done => {
-                const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`);
+            """address => new Promise(done => {
+                const socket = new WebSocket(address);
                 socket.onopen = () => socket.send('{"type":"stop"}');
                 socket.onmessage = () => done("a message");
                 socket.onclose = () => done("closed");
             })""",
-            teller.server.port,
+            socket_address(teller.address),
         )
         context.close()
         elsewhere.shutdown()
