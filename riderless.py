@@ -1,5 +1,10 @@
 """Four rooms through one door: `import riderless as rl; rl.load_bicycle("Silver")`. Nothing of its own is in here."""
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # the current folder, which `python -m` puts first: nothing that lies there is to run
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -1,6 +1,7 @@
 """The arrows between the rooms and inside them, read from the imports, and what every file keeps to."""
 
 import ast
+import re
 
 import pytest
 
@@ -121,6 +122,15 @@ def test_arrows_and_doors(path):
             assert name in ONE_DOOR[top], f"{name} imports {module}: its door is {ONE_DOOR[top]}"
         if top in CLOCKS:
             assert name in MAY_KNOW_TIME, f"{name} imports {module}: it has no business with time"
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_interpreters_are_started_in_one_place_which_keeps_the_current_folder_out(path):
+    if name_of(path) == "firmware_interface/child_processes.py":
+        return
+    text = ast.unparse(tree(path))
+    assert not re.search(r"sys\.executable|multiprocessing\.(Process|Pool)\b|ProcessPoolExecutor\(\w+\)", text)
+    assert set(re.findall(r"get_context\((.*?)\)", text)) <= {"'fork'"}
 
 
 def test_no_circles_even_through_lazy_and_type_checking_imports():

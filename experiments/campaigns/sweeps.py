@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from firmware_interface.quiet_spawn import QUIET_SPAWN, end_with_parent
+from firmware_interface.child_processes import new_worker_pool
 from hil.controllers.controller import Controller
 from hil.rig.rig import Rig
 from hil.rig.task import Task
@@ -160,7 +160,7 @@ def spread(
 def worker_processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Give a pool of ``jobs`` processes, which ends with what it is used for, however that ends."""
     # new interpreters: a fork would copy locks that threads of this process hold
-    pool = ProcessPoolExecutor(jobs, mp_context=QUIET_SPAWN, initializer=end_with_parent)
+    pool = new_worker_pool(jobs)
     others = set(active_children())
     try:
         yield pool

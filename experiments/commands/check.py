@@ -26,12 +26,12 @@ def check(
     anything is not in order.
     """
     from contextlib import nullcontext
-    from multiprocessing import get_context
 
     from experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
     from experiments.commands._unattended import require_attended
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import emit_json, progress_screen
+    from firmware_interface.child_processes import QUIET_SPAWN
     from hil.commissioning import preflight
     from hil.commissioning.steps import go_through
     from hil.design.methods import design
@@ -41,7 +41,7 @@ def check(
     wired = [] if emulated else paths_of(rig, port or [])
     require_attended(wired, yes_arm_unattended)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
-    posture = get_context("spawn").RawArray("d", 3)
+    posture = QUIET_SPAWN.RawArray("d", 3)
     verdicts: list[tuple[str, bool, str]] = []
 
     def tell(step: "Step", finding: "StepResult | None") -> None:

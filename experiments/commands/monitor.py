@@ -19,13 +19,13 @@ def monitor(
 ) -> None:
     """Show what the devices say, in SI units and the bicycle's axes; the drive stays off."""
     from contextlib import nullcontext
-    from multiprocessing import get_context
 
     from rich.live import Live
 
     from experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import progress_screen
+    from firmware_interface.child_processes import QUIET_SPAWN
     from hil.commissioning.steps import Step, StepResult, go_through
     from hil.design.methods import design
     from models.errors import InputError
@@ -35,7 +35,7 @@ def monitor(
     require_one_machine(emulated, port)
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
-    posture = get_context("spawn").RawArray("d", 3)
+    posture = QUIET_SPAWN.RawArray("d", 3)
     watching = Step("watching", lambda rows, over: StepResult(True, "seen") if over else None, longest=duration)
     with (
         start_by_hand(rig, posture) if emulated else nullcontext() as twin,

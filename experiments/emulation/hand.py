@@ -7,10 +7,10 @@ when the kick began, on the monotonic clock that both processes share.
 import math
 import time
 from collections.abc import Callable, Iterator, MutableSequence
-from multiprocessing import get_context
 
 import numpy as np
 
+from firmware_interface.child_processes import QUIET_SPAWN
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_plant
 from models.plant.plant import Kick, Scenario
@@ -36,7 +36,7 @@ class Hand:
     room = 8  # numbers in the memory
 
     def __init__(self, draw: Callable[[int], Kick]) -> None:
-        self.memory = get_context("spawn").RawArray("d", self.room)
+        self.memory = QUIET_SPAWN.RawArray("d", self.room)
         self._draw = draw
         self._told = 0.0
 

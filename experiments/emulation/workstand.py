@@ -2,12 +2,12 @@
 
 from collections.abc import MutableSequence
 from math import inf
-from multiprocessing import get_context
 
 import numpy as np
 
 from experiments.emulation.spawn import raise_priority
 from firmware_interface.calibration import Calibration
+from firmware_interface.child_processes import QUIET_SPAWN
 from firmware_interface.twins.virtual_node import VirtualProcess, spawn
 from hil.commissioning.steps import Step
 from hil.loop.states import State
@@ -27,7 +27,7 @@ class StandIn:
     """
 
     def __init__(self) -> None:
-        self.posture = get_context("spawn").RawArray("d", 3)
+        self.posture = QUIET_SPAWN.RawArray("d", 3)
         self._step: Step | None = None
 
     def hear(self, step: Step) -> None:

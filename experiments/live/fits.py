@@ -19,7 +19,7 @@ from experiments.datatypes import AGREEMENT, Comparison, Response
 from experiments.live.schema import LiveFit, ShownWindow
 from experiments.recordings.read import is_run, read_recording
 from experiments.recordings.runs import run_of
-from firmware_interface.quiet_spawn import QUIET_SPAWN, end_with_parent
+from firmware_interface.child_processes import end_with_parent, new_worker_pool
 from hil.controllers.law_file import LawFile, know_named, named_laws
 from models.errors import InputError
 
@@ -29,7 +29,7 @@ _NICE = 19
 
 def new_fitter() -> ProcessPoolExecutor:
     """Process for fits, behind all others in the line for a processor."""
-    return ProcessPoolExecutor(1, mp_context=QUIET_SPAWN, initializer=_begin_fitter)
+    return new_worker_pool(1, _begin_fitter)
 
 
 class FoundFits(NamedTuple):

@@ -5,15 +5,14 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Self
 
 from experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, USUAL_PORT, new_token
 from experiments.live.schema import CONTROL
+from firmware_interface.child_processes import start_python
 from hil.live.layout import SharedAreas
 from models.errors import InputError
 
@@ -50,12 +49,12 @@ class LiveServerProcess:
         name = f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{self.port}/?token={self.token}"
         with listening:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "experiments.live.server", "--socket", str(listening.fileno()), "--host", host],
+            self._process = start_python(
+                *("-m", "experiments.live.server", "--socket", str(listening.fileno()), "--host", host),
+                variables={TOKEN_VARIABLE: self.token},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=(listening.fileno(),),
-                env={**os.environ, TOKEN_VARIABLE: self.token, "PYTHONPATH": path_of_the_rooms()},
                 start_new_session=True,  # Ctrl-C is for the teller, which ends the server
             )
         assert self._process.stdin
@@ -144,9 +143,3 @@ def _bind(host: str, port: int) -> socket.socket:
         )
         raise InputError(why) from None
     return listening
-
-
-def path_of_the_rooms() -> str:
-    """Search path with which the server finds the rooms that this process has."""
-    own = str(Path(__file__).parents[2])
-    return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH", "")]))

@@ -8,6 +8,7 @@ import threading
 
 from experiments.live.access import LOOPBACK, USUAL_PORT
 from experiments.live.launch import require_websockets
+from firmware_interface.child_processes import start_python
 from hil.controllers.law_file import named_laws
 
 
@@ -20,19 +21,10 @@ def open_page() -> None:
         The package that serves the page is not there.
     """
     require_websockets()
-    command = [
-        sys.executable,
-        "-m",
-        "experiments.cli",
-        "live",
-        "--process",
-        str(os.getpid()),
-        "--port",
-        str(free_port()),
-    ]
+    command = ["-m", "experiments.cli", "live", "--process", str(os.getpid()), "--port", str(free_port())]
     for law in named_laws():  # of the run that begins: its kicks are fitted with it
         command += ["--controller", law.path]
-    page = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+    page = start_python(*command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
     threading.Thread(target=page.wait, name="page", daemon=True).start()  # one that fails would stay as a zombie
 
 

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from firmware_interface.calibration import Calibration
+from firmware_interface.child_processes import QUIET_SPAWN
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
 from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.node.layouts import SAMPLE_SIZE
-from firmware_interface.quiet_spawn import QUIET_SPAWN
 from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
 from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post

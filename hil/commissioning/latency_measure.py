@@ -9,7 +9,6 @@ import math
 import os
 import platform
 import subprocess
-import sys
 import termios
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from firmware_interface.child_processes import start_python
 from hil.commissioning import cyclictest
 from hil.loop.states import Demand
 from hil.loop.tick import LoopState
@@ -237,8 +237,7 @@ def loaded_computer(cpu: int | None = None) -> Iterator[list[int]]:
 @contextmanager
 def _busy_process() -> Iterator["subprocess.Popen[bytes]"]:
     """Start a busy process, which ends with us however we end."""
-    command = [sys.executable, "-I", "-S", "-c", _BUSY_PROGRAM]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0) as process:
+    with start_python("-I", "-S", "-c", _BUSY_PROGRAM, stdout=subprocess.PIPE, process_group=0) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()  # it is busy from here on

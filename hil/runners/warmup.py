@@ -16,6 +16,7 @@ import numba
 import numpy as np
 
 from firmware_interface.calibration import CALIBRATION, DEVICE_CLOCK, calibrate
+from firmware_interface.child_processes import start_python
 from firmware_interface.devices import own_node
 from firmware_interface.devices.link import LINK_STATE
 from firmware_interface.kernel_folder import kernel_folder
@@ -113,7 +114,7 @@ def compiling_meanwhile(what: str, code: str) -> Iterator[None]:
     if done.exists() or (os.cpu_count() or 1) < 2:
         yield
         return
-    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
+    other = start_python("-c", code, stdin=subprocess.DEVNULL)
     try:
         yield
     finally:

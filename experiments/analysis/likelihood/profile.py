@@ -18,7 +18,7 @@ from scipy.special import ndtri, stdtrit
 
 from experiments.analysis.identification import Identification
 from experiments.analysis.output_error import Linearisation, Segment, linearise
-from firmware_interface.quiet_spawn import end_with_parent
+from firmware_interface.child_processes import end_with_parent
 from models.array_types import Array
 from models.errors import InputError
 

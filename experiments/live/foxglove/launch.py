@@ -1,15 +1,14 @@
 """Foxglove server started beside a page, and ended with it."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
 from experiments.live.access import LOOPBACK, TOKEN_VARIABLE
-from experiments.live.launch import LiveServerProcess, path_of_the_rooms
+from experiments.live.launch import LiveServerProcess
+from firmware_interface.child_processes import start_python
 from models.errors import InputError
 
 _PATIENCE = 3.0  # s
@@ -35,11 +34,11 @@ def foxglove_beside(page: LiveServerProcess, port: int) -> Iterator[str]:
             "wanted the package foxglove-sdk for a Foxglove server, found none: pip install 'riderless[foxglove]'"
         )
     arguments = ["--page", str(page.port), "--port", str(port), "--host", page.host]
-    with subprocess.Popen(
-        [sys.executable, "-m", "experiments.live.foxglove.bridge", *arguments],
+    with start_python(
+        *("-m", "experiments.live.foxglove.bridge", *arguments),
+        variables={TOKEN_VARIABLE: page.token},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        env={**os.environ, TOKEN_VARIABLE: page.token, "PYTHONPATH": path_of_the_rooms()},
         start_new_session=True,
     ) as process:
         try:

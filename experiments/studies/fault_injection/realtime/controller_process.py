@@ -4,7 +4,6 @@ It can be spoilt where nothing from outside would do. Its imports are done once,
 server, so that a case does not wait for them.
 """
 
-import multiprocessing
 import os
 import sys
 import threading
@@ -15,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from firmware_interface.quiet_spawn import end_with_parent
+from firmware_interface.child_processes import FORK_SERVER, end_with_parent
 from hil.logs import append_only
 from hil.loop.states import Demand
 from hil.runners import session
@@ -47,9 +46,8 @@ def start_controller(argv: list[str], said: Path, terminal: Path, spoil: str) ->
     spoil : str
         `NOTHING`, or what is the matter with it.
     """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(IMPORTS))
-    process = context.Process(target=_controller, args=(argv, said, terminal, spoil), name="riderless run")
+    FORK_SERVER.set_forkserver_preload(list(IMPORTS))
+    process = FORK_SERVER.Process(target=_controller, args=(argv, said, terminal, spoil), name="riderless run")
     process.start()
     return process
 
@@ -101,8 +99,7 @@ def _count_for_ever() -> None:
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
     """Processes that never rest, while this lasts."""
-    context = multiprocessing.get_context("forkserver")
-    hogs = [context.Process(target=_count_until_alone, name="hog", daemon=True) for _ in range(processes)]
+    hogs = [FORK_SERVER.Process(target=_count_until_alone, name="hog", daemon=True) for _ in range(processes)]
     for hog in hogs:
         hog.start()
     try:

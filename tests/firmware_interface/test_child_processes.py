@@ -1,4 +1,4 @@
-"""Processes of `firmware_interface.quiet_spawn` live through SIGINT, whenever it comes; who started them sees it."""
+"""Child processes live through SIGINT, whenever it comes; who started them sees it."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from firmware_interface.quiet_spawn import QUIET_SPAWN
+from firmware_interface.child_processes import QUIET_SPAWN
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.02, 0.1])
