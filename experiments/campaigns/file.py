@@ -156,8 +156,37 @@ def is_campaign(path: Path) -> bool:
     )
 
 
+def laws_of(path: Path) -> list[Path]:
+    """Find the Python files of the laws that a campaign file names; none of them is read or run. Raises InputError."""
+    given = _toml(path).get("controller", ())
+    tables = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
+    names = [str(name) for one in tables for name in (one.get("file"), one.get("gains")) if name is not None]
+    return [path.parent / name for name in names if Path(name).suffix == LAW_SUFFIX]
+
+
+def check_campaign(path: Path) -> None:
+    """Check the keys of a campaign file and, where it names no law in Python, plan it: no law is run.
+
+    Raises
+    ------
+    InputError
+        As `read_campaign`.
+    """
+    if not laws_of(path):
+        read_campaign(path)
+        return
+    table = _toml(path)
+    require_format(table, "campaign", path)
+    try:
+        _checked(table, find_key_lines(read_text_file(path)), path.parent)
+    except InputError as error:
+        raise InputError(f"campaign file {path}: {error}") from None
+
+
 def read_campaign(path: Path) -> Campaign:
     """Plan the campaign that a file describes to the last kick; nothing has been rehearsed.
+
+    A law in Python that it names is run, for its settings and its linear form are wanted: `laws_of` tells before.
 
     Raises
     ------
@@ -195,19 +224,12 @@ def plan_campaign(settings: Mapping[str, Any], folder: Path = Path()) -> Campaig
 
 def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], folder: Path, called: str) -> Campaign:
     """Plan what a table says; ``called`` names it in the digest."""
-    try:
-        file = _File.model_validate(table)
-    except ValidationError as error:
-        raise InputError(describe_faults(error, lines, _File)) from None
-    rig_file = None if file.rig == EMULATED_RIG else folder / file.rig
-    machine = read_rig(rig_file) if rig_file else None
-    settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
+    file, settings, bench = _checked(table, lines, folder)
     learning = _learning(settings)
-    bench = _bench(file, machine, folder)
     conditions: list[Condition] = []
     for i, given in enumerate(settings):
         conditions += PROTOCOLS[given.kind].plan(given, _chosen(bench, given, i))
-    used = [file.rig] if rig_file else []  # as the file calls them, from wherever it is read
+    used = [] if file.rig == EMULATED_RIG else [file.rig]  # as the file calls them, from wherever it is read
     used += [c.path for c in file.controller if c.path]
     return Campaign(
         name=file.name,
@@ -217,12 +239,25 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
             **{str(p): _digest_of(folder / p) for p in used},
             **_bicycle_digests(conditions),
         },
-        machine=machine,
+        machine=bench.machine,
         lockstep=file.time == "lockstep",
         most=file.share_of_limits,
         settings=table,
         learning=learning,
     )
+
+
+def _checked(
+    table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], folder: Path
+) -> tuple[_File, list[Settings], PlanInputs]:
+    """Read what a table says and the files that it names, but for laws in Python."""
+    try:
+        file = _File.model_validate(table)
+    except ValidationError as error:
+        raise InputError(describe_faults(error, lines, _File)) from None
+    machine = None if file.rig == EMULATED_RIG else read_rig(folder / file.rig)
+    settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
+    return file, settings, _bench(file, machine, folder)
 
 
 def _learning(settings: Sequence[Settings]) -> Learning | None:

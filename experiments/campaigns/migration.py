@@ -8,7 +8,7 @@ from typing import Any
 
 import tomlkit
 
-from experiments.campaigns.file import read_campaign
+from experiments.campaigns.file import check_campaign
 from experiments.recordings.foreign import mapping
 from hil.controllers.registry import read_controller_file
 from hil.logs.folders import first_free
@@ -34,7 +34,7 @@ READERS: dict[str, Callable[[Path], Any]] = {  # the test of a new text: it must
     **dict.fromkeys(("gain schedule", "lane schedule", "steer schedule", "steer lane schedule"), read_controller_file),
     **dict.fromkeys(("state space", "steer state space"), read_controller_file),
     "rig": read_rig,
-    "campaign": read_campaign,
+    "campaign": check_campaign,
     "mapping": mapping.load_mapping,
     "path": read_path_file,
 }

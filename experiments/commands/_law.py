@@ -20,6 +20,48 @@ LawFilesOption = Annotated[
     typer.Option("--controller", help="Python file of a law that a run is made with, once for each; no log brings it."),
 ]
 
+AllowedLaws = Annotated[
+    list[Path] | None,
+    typer.Option("--controller", help="Python file of a law that the campaign may run, once for each; else it asks."),
+]
+
+
+def require_allowed_laws(file: Path | None, allowed: Sequence[Path]) -> None:
+    """Ask before a law in Python that a campaign file names is run; with nobody at a terminal, say so.
+
+    Parameters
+    ----------
+    file : Path or None
+        The campaign's.
+    allowed : sequence of Path
+        Laws that the person has named too, of which nothing is asked.
+
+    Raises
+    ------
+    InputError
+        The person said no, or the campaign names no such law.
+    """
+    from experiments.campaigns.file import laws_of
+    from experiments.terminal.console import progress_screen
+    from experiments.terminal.keys import at_terminal
+    from models.errors import InputError
+
+    laws = {path.resolve(): path for path in (laws_of(file) if file else ())}
+    for path in allowed:
+        if laws.pop(path.resolve(), None) is None:
+            raise InputError(f"wanted a law that the campaign names, found --controller {path}: leave it out")
+    for path in laws.values():
+        progress_screen.print(f"{file} runs {path}: Python code, which may do whatever you may", soft_wrap=True)
+        if not at_terminal():
+            continue
+        progress_screen.print("run it? y runs it, Enter does not", soft_wrap=True)
+        try:
+            answer = input()
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes"):
+            raise InputError(f"{path} was not run: read it, then answer y or give --controller {path}")
+
 
 def know_law(path: Path | None) -> None:
     """Let runs that were made with this file find it; raises InputError where it cannot be read."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands._law import AllowedLaws, require_allowed_laws
 from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._unattended import ArmUnattended
 
@@ -47,6 +48,7 @@ def campaign(
     fifo: Annotated[
         int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")
     ] = 0,
+    controller: AllowedLaws = None,
     live: LivePage = False,
     yes_arm_unattended: ArmUnattended = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -71,6 +73,7 @@ def campaign(
     from experiments.terminal.operator import heed
     from models.errors import InputError
 
+    require_allowed_laws(file, controller or ())
     whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
     wired = whole.machine is not None and not (whole.usual or emulated or whole.lockstep)
     if whole.lockstep:

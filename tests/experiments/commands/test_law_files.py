@@ -8,6 +8,7 @@ import pytest
 from hil.logs.log import read_run
 from hil.loop.states import State
 from tests.experiments.commands.test_cli import call
+from tests.experiments.commands.test_run_keys import terminal
 from tests.paths import DOCS
 
 SMOOTH, SLIDING = re.findall(r"```python\n(.*?)```", (DOCS / "controllers.md").read_text(encoding="utf-8"), re.S)
@@ -165,3 +166,45 @@ def test_a_law_that_switches_is_refused_by_run_before_a_twin_starts(riderless, t
     assert code == 2
     assert "is not smooth" in said
     assert "--allow-unstable" in said
+
+
+@pytest.fixture
+def campaign_with_a_law(tmp_path):
+    """A campaign file that names a law, and the mark that the law leaves as it is run."""
+    mark, file = tmp_path / "mark", tmp_path / "campaign.toml"
+    (tmp_path / "its_law.py").write_text(f"open({str(mark)!r}, 'w').close()\nraise OSError('law runs')\n", "utf-8")
+    file.write_text(
+        'name = "of a stranger"\ntime = "lockstep"\n[[controller]]\nfile = "its_law.py"\n'
+        '[[protocol]]\nkind = "treadmill"\nspeeds_m_s = [5.0]\n',
+        encoding="utf-8",
+    )
+    return file, mark
+
+
+def test_a_script_is_told_before_a_campaign_runs_a_law_and_migrate_runs_none(riderless, campaign_with_a_law):
+    file, mark = campaign_with_a_law
+    assert riderless("migrate", file)[0] == 0
+    assert not mark.exists()
+    code, _, said = riderless("campaign", file, "--dry-run")
+    assert code == 2
+    assert mark.exists()
+    assert said.index("its_law.py: Python code") < said.index("law runs")
+
+
+@pytest.mark.parametrize("answer", ["\n", "y\n"])
+def test_a_person_is_asked_before_a_campaign_runs_a_law(answer, campaign_with_a_law):
+    file, mark = campaign_with_a_law
+    with terminal("campaign", str(file), "--dry-run", columns=200) as screen:
+        screen.see("run it?")
+        assert not mark.exists()
+        screen.press(answer)
+        assert screen.ended() == 2
+    assert mark.exists() == (answer == "y\n")
+
+
+def test_a_law_that_the_person_names_is_not_asked_for(riderless, campaign_with_a_law):
+    file, mark = campaign_with_a_law
+    _, _, said = riderless("campaign", file, "--dry-run", "--controller", file.parent / "its_law.py")
+    assert mark.exists()
+    assert "Python code" not in said
+    assert "leave it out" in riderless("campaign", file, "--controller", file.parent / "another.py")[2]
