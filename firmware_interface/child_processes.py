@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import parent_process, resource_tracker
-from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
+from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -84,18 +84,20 @@ class QuietSpawnContext(SpawnContext):
     Process = QuietProcess
 
 
-class _ForkedProcess(ForkServerProcess):
-    def start(self) -> None:
-        with _safe_path():
-            super().start()
-
-
-class _ForkServerContext(ForkServerContext):
-    Process = _ForkedProcess
-
-
 QUIET_SPAWN = QuietSpawnContext()
-FORK_SERVER = _ForkServerContext()  # whose processes begin with what it has imported
+
+if sys.platform != "win32":  # which has no fork
+    from multiprocessing.context import ForkServerContext, ForkServerProcess
+
+    class _ForkedProcess(ForkServerProcess):
+        def start(self) -> None:
+            with _safe_path():
+                super().start()
+
+    class _ForkServerContext(ForkServerContext):
+        Process = _ForkedProcess
+
+    FORK_SERVER = _ForkServerContext()  # whose processes begin with what it has imported
 
 
 def end_with_parent() -> None:
