@@ -1,8 +1,9 @@
-"""Format lines of the files people keep: ``format = "riderless rig 1"``.
+"""TOML of the files people keep, and their format lines: ``format = "riderless rig 1"``.
 
 A file without the line is of the time before it was written and reads as version 1.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -29,6 +30,21 @@ _MARKS = {  # keys by which a file without a format line is known; the first tha
     "mapping": {"phi_dot", "time", "kind"},
     "path": {"shape"},
 }
+
+_DEEPEST = 16  # parts of a key, or lists and tables within one another; ours have 4
+_LONGEST_WORD = 1000  # characters of a number or a bare name; a float has 24
+_MOST_PARSED = 72_000_000  # bytes; gains of `riderless design` at its most speeds, 10 001, take 66 MB
+_ROOM = {"{": 800, "=": 300, "[": 80, ",": 60}  # bytes that tomllib takes for one, at most
+_TABLE_ROOM, _PART_ROOM = 1000, 500  # bytes for a part of a table's name, and for one more part of a key
+_TOKEN = re.compile(
+    r'''
+      """(?:[^"\\]++|\\.|"(?!""))*+"{3,5} | \'\'\'(?:[^']++|'(?!\'\'))*+'{3,5}
+    | "(?:[^"\\\n]++|\\.)*+" | '[^'\n]*+'
+    | \#[^\n]*+ | \n(?:\s++|\#[^\n]*+)*+
+    | [\w+-]++(?:\.[\w+-]++(?=[ ]*[,\n]))?+ | [][{}=,.]
+    ''',
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def format_line(noun: str) -> str:
@@ -77,16 +93,56 @@ def load_toml(text: str) -> dict[str, Any]:
     tomllib.TOMLDecodeError
         It is none, or nothing a person would write: nested without end, a number of thousands of digits.
     """
+    _require_bounds(text)
     try:
         document = tomllib.loads(text)
         _require_64_bits(document)
         return document
-    except RecursionError:
-        raise tomllib.TOMLDecodeError("values nested too deep") from None
     except tomllib.TOMLDecodeError:
         raise
     except (ValueError, OverflowError) as error:  # what a number, a date or a time cannot be
         raise tomllib.TOMLDecodeError(str(error).partition(";")[0].lower()) from None
+
+
+def _require_bounds(text: str) -> None:
+    """Refuse what tomllib would take too long or too much memory for; its cost grows with the square of a key's parts.
+
+    Where the text is no TOML, tomllib stops at the first fault; up to there both see the same tokens.
+    """
+    room = depth = dots = 0
+    in_value = False  # behind the = of a line outside all brackets
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        kind = token[0]
+        if kind == ".":
+            dots += 1
+        elif kind in "[]{}=,\n":
+            if kind in "[{":
+                depth += 1
+            elif kind in "]}":
+                depth -= 1
+                if not in_value:  # the name of a table
+                    room += _TABLE_ROOM * (dots + 1)
+            elif kind == "=":
+                room += _PART_ROOM * dots
+                in_value = in_value or not depth
+            elif kind == "\n":
+                in_value = in_value and depth > 0
+            room += _ROOM.get(kind, 0)
+            dots = 0
+        elif kind not in "\"'#" and len(token) > _LONGEST_WORD:
+            raise _beyond(f"a number or a name of more than {_LONGEST_WORD} characters", match)
+        if depth > _DEEPEST:
+            raise _beyond("values nested too deep", match)
+        if dots >= _DEEPEST:
+            raise _beyond(f"a key of more than {_DEEPEST} parts", match)
+        if room > _MOST_PARSED:
+            raise _beyond("more tables and values than such a file has", match)
+
+
+def _beyond(fault: str, match: re.Match[str]) -> tomllib.TOMLDecodeError:
+    line = match.string.count("\n", 0, match.start()) + 1
+    return tomllib.TOMLDecodeError(f"{fault} (at line {line})")
 
 
 def _require_64_bits(value: Any) -> None:

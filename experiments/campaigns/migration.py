@@ -75,7 +75,7 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
         return tomlkit.parse(text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted {_WANTED}, {path} cannot be read ({why_unreadable(error)}): name another") from None
-    except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError) as error:
         raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None
 
 

@@ -1,6 +1,5 @@
 """Campaigns from plan to report: plan, rehearse, run or go on, analyse."""
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -37,6 +36,7 @@ from hil.runners.disk_room import require_disk_room
 from hil.runners.emulation import Emulation
 from hil.runners.session import find_latency_test
 from models.errors import InputError
+from models.file_format import load_toml
 
 CampaignSource = Campaign | Path | str | Mapping[str, Any] | None
 
@@ -167,7 +167,7 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
     else:
         text = files("experiments.campaigns").joinpath("starter/usual.toml").read_text(encoding="utf-8")
         digest["usual.toml"] = short_digest(text.encode())
-        conditions = plan_campaign({**tomllib.loads(text), "seed": seed, "model": model}).conditions
+        conditions = plan_campaign({**load_toml(text), "seed": seed, "model": model}).conditions
     return Campaign(
         name="Emulated treadmill campaign",
         conditions=conditions,

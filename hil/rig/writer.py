@@ -116,7 +116,7 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
     try:
         load_toml(text)  # which says in a sentence what cannot be
         return tomlkit.parse(text)
-    except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError) as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
 
 

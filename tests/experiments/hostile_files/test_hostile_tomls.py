@@ -13,8 +13,10 @@ from tests.experiments.recordings.foreign_log import in_their_units, signals, wr
 TOLD = {
     "deep": "nested too deep",
     "deep-tables": "nested too deep",
-    "5000-digits": "4300 digits",
-    "hexadecimal": "beyond 64 bits",
+    "5000-digits": "1000 characters",
+    "hexadecimal": "1000 characters",
+    "keys-in-keys": "16 parts",
+    "tables": "more tables",
     "date": "not valid TOML|is not TOML|in TOML",
     "utf-16": "text|cannot be read|decode",
     "latin-1": "text|cannot be read|decode",

@@ -89,6 +89,7 @@ def hostile_tomls() -> dict[str, dict[str, bytes]]:
             "utf-16": text.encode("utf-16"),
             "latin-1": (text + "# \u00fcber\n").encode("latin-1"),
             "zero-bytes": text.replace("\n", "\0\n", 3).encode(),
-            "keys-in-keys": (text + "\n" + ".".join(["a"] * 2000) + " = 1\n").encode(),
+            "keys-in-keys": (text + "\n" + ".".join(["a"] * 20_000) + " = 1\n").encode(),
+            "tables": (text + "\n" + "".join(f"[a{n}]\n" for n in range(80_000))).encode(),
         }
     return made
