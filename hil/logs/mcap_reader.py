@@ -38,7 +38,9 @@ from models.errors import InputError
 
 # what the parsers of the libraries raise on bytes that are not what they should be
 DAMAGE = (McapError, *CHUNK_DAMAGE, TypeError, OverflowError, MemoryError, DecodeError, LookupError, AttributeError)
-_RECORDS_READ = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
+# records that are read, and the fewest bytes that each can have
+_RECORDS_READ = {Opcode.CHUNK: 40, Opcode.MESSAGE: 22, Opcode.METADATA: 8, Opcode.SCHEMA: 14, Opcode.CHANNEL: 16}
+_MOST_SHORT = 1000  # records shorter than their kind can be; a log has none, and each costs as much as a whole one
 _INDEX_OPCODE = bytes([Opcode.MESSAGE_INDEX])
 _BLOCK_BYTES = 4 * 1024 * 1024  # read from a file at a time
 MOST_STORED = 16 * 1024 * 1024  # bytes in a chunk that may be left in the file; ours have 64 kB
@@ -77,6 +79,7 @@ class McapContents:
         self._stretches: list[bytes] = []
         self._in_chunk = False
         self._base, self._ended = 0, False  # where in the file the bytes begin that are being taken
+        self._short = 0  # records shorter than their kind can be
         self._taken = 0  # bytes of memory that what was taken needs
         self._path, self._size = Path(), 0  # of the file
         self._zstd = ZstdDecompressor()
@@ -126,6 +129,8 @@ class McapContents:
             end = body + length
             if opcode == 0 or end + beyond > len(data):  # no record has opcode 0: zeros that a power cut left
                 break
+            if length < _RECORDS_READ.get(opcode, 1):
+                self._count_short()
             try:
                 if opcode == Opcode.MESSAGE and data[body : body + 2] == self._rows_channel:
                     end = self._take_rows(data, start)
@@ -182,6 +187,15 @@ class McapContents:
         """Count memory that is needed; raises InputError where that is too much."""
         self._taken += size
         require_memory(self._taken, self._path)
+
+    def _count_short(self) -> None:
+        """Count a record that is shorter than its kind can be; raises InputError where there are very many."""
+        self._short += 1
+        if self._short > _MOST_SHORT:
+            raise InputError(
+                f"{self._path} is no log: more than {_MOST_SHORT} of its records are shorter than their kind can be; "
+                "copy it again from where it was recorded"
+            )
 
     def _set_rows(self, channel: int | None, dtype: np.dtype) -> None:
         self._rows_channel = b"" if channel is None else struct.pack("<H", channel)

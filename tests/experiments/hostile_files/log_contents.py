@@ -196,6 +196,7 @@ def hostile_records(good: LogParts) -> dict[str, bytes]:
         "record: an empty chunk": before + RECORD_HEAD.pack(CHUNK, 0) + after,
         "record: an empty metadata": before + RECORD_HEAD.pack(12, 0) + after,
         "record: an empty message": before + RECORD_HEAD.pack(MESSAGE, 0) + after,
+        "record: 2 million empty messages": before + RECORD_HEAD.pack(MESSAGE, 0) * 2_000_000 + after,
         "record: a message of no channel": before + message(row, 9) + after,
         "record: a row too short": before + message(row[:-9]) + after,
         "record: a row too long": before + message(row + bytes(9)) + after,
