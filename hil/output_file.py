@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import InputError
+from models.harmless_text import harmless
 from models.text_file import read_text_file
 
 LOG_MAGIC = b"\x89MCAP0\r\n"  # with which every log begins
@@ -109,9 +110,9 @@ class OutputFile:
                 draft.unlink(missing_ok=True)
 
     def write(self, content: str | bytes) -> None:
-        """Write bytes, or a text as UTF-8. Raises as `draft` does."""
+        """Write bytes, or a text as UTF-8, made harmless. Raises as `draft` does."""
         with self.draft() as path:
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            path.write_bytes(harmless(content, keep="\r\n\t").encode() if isinstance(content, str) else content)
 
     def _target(self) -> Path:
         """File itself, where the path is a link; a pipe has no other name."""

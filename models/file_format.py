@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from models.errors import InputError
+from models.harmless_text import harmless
 
 VERSIONS = {
     "gain schedule": 1,
@@ -102,6 +103,17 @@ def load_toml(text: str) -> dict[str, Any]:
         raise
     except (ValueError, OverflowError) as error:  # what a number, a date or a time cannot be
         raise tomllib.TOMLDecodeError(str(error).partition(";")[0].lower()) from None
+
+
+def dump_toml(document: Mapping[str, Any]) -> str:
+    r"""Write TOML that `load_toml` reads back; what a terminal would obey in its texts is escaped, as \U0000202e."""
+    import tomli_w
+
+    def escape(c: str) -> str:
+        half = "\ud800" <= c <= "\udfff"  # of a character, which no file can hold
+        return f"\\U{0xFFFD if half else ord(c):08x}"
+
+    return harmless(tomli_w.dumps(document), keep="\n", escape=escape)
 
 
 def _require_bounds(text: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from models.bicycle_file import fields_of, is_number, likely_causes, read_text, shortened, trusted_for, unknown_keys
 from models.errors import InputError
-from models.file_format import load_toml
+from models.file_format import dump_toml, load_toml
 from models.parameter_table import DISPENSABLE, MASSES, MOMENTS, RADII
 from models.parameter_table import PARAMETERS as PARAMETERS
 from models.tables import data_frame, html_table
@@ -24,6 +24,7 @@ from models.tables import data_frame, html_table
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
 
+LONGEST_NAME = 200  # characters of a bicycle's name; more fit into no title and no line of a screen
 LARGEST_VALUE = 1e6  # of any parameter in its SI unit; sums and products of more lose all digits
 
 # Moments are measured one at a time, so a published set can break the triangle inequality. It is refused
@@ -102,7 +103,7 @@ class Bicycle:
             object.__setattr__(self, "missing", tuple(self.missing))
             faults = list(_unphysical(self))
         if faults:
-            raise InputError(f"bicycle {self.name!r} cannot be: {'; '.join(faults)}")
+            raise InputError(f"bicycle {shortened(self.name)} cannot be: {'; '.join(faults)}")
 
     def __repr__(self) -> str:
         mass = self.mR + self.mB + self.mH + self.mF
@@ -150,13 +151,11 @@ class Bicycle:
 
     def to_toml(self) -> str:
         """Text that `from_toml` reads back to an equal bicycle, in full precision."""
-        import tomli_w
-
         table = {key: value for key, value in self.as_dict().items() if key not in PARAMETERS}
         std = table.pop("std")
         table["parameters"] = {name: getattr(self, name) for name in PARAMETERS}
         table["std"] = std
-        return tomli_w.dumps(table)
+        return dump_toml(table)
 
     @classmethod
     def from_toml(cls, text_or_path: str | Path, trust: bool = False) -> "Bicycle":
@@ -217,6 +216,8 @@ def _malformed(b: Bicycle) -> Iterator[str]:
     for key in ("name", "source", "note", "trust"):
         if not isinstance(getattr(b, key), str):
             yield f"{key} = {shortened(getattr(b, key))} must be text"
+        elif key == "name" and len(b.name) > LONGEST_NAME:
+            yield f"its name has {len(b.name)} characters, more than {LONGEST_NAME}: shorten it"
     for name, (unit, _) in PARAMETERS.items():
         if not is_number(getattr(b, name)):
             yield f"{name} = {shortened(getattr(b, name))} must be a finite number in {unit}"

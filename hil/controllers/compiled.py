@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import tomli_w
 
 from hil.controllers.controller import LinearLaw
 from hil.controllers.file_values import require_known_keys
@@ -26,7 +25,7 @@ from hil.controllers.timing import LoopTiming
 from models import catalogue
 from models.array_types import Array
 from models.errors import InputError
-from models.file_format import load_toml
+from models.file_format import dump_toml, load_toml
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
@@ -134,7 +133,7 @@ class CompiledController:
 
     def to_toml(self) -> str:
         """Text that a log keeps: everything but the code."""
-        return tomli_w.dumps(
+        return dump_toml(
             {
                 "format": COMPILED_FORMAT,
                 "file": self.file,

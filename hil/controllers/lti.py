@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tomli_w
 
 from hil.controllers.controller import LinearLaw
 from hil.controllers.file_values import numbers_of, require_known_keys
@@ -22,7 +21,7 @@ from hil.controllers.timing import LoopTiming
 from models.array_types import Array
 from models.bicycle_file import shortened
 from models.errors import InputError
-from models.file_format import load_toml
+from models.file_format import dump_toml, load_toml
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
@@ -225,7 +224,7 @@ class LTIController:
         }
         names = ("A", "B", "C", "D", "anti_windup")
         speeds = [{"v": float(v), **dict(zip(names, (x.tolist() for x in given), strict=True))} for v, *given in rows]
-        return tomli_w.dumps({**head, "speed": speeds})
+        return dump_toml({**head, "speed": speeds})
 
     @classmethod
     def from_text(cls, text: str, where: str = "the text given") -> "LTIController":

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tomli_w
 from numpy.typing import NDArray
 
 from hil.controllers.controller import Controller, LinearLaw
@@ -17,7 +16,7 @@ from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
 from models.bicycle_file import shortened
 from models.errors import InputError
-from models.file_format import describe_kind, load_toml
+from models.file_format import describe_kind, dump_toml, load_toml
 from models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
@@ -241,7 +240,7 @@ class GainSchedule:
             "options": self.options,
             "bicycle": self.bicycle.as_dict(),
         }
-        return tomli_w.dumps({**head, "speed": rows})
+        return dump_toml({**head, "speed": rows})
 
     @classmethod
     def from_toml(cls, source: str | Path) -> "GainSchedule":

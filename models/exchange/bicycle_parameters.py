@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from models.bicycle_file import fields_of, shortened, trusted_for
 from models.errors import InputError, did_you_mean
+from models.harmless_text import harmless
 from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameters import Bicycle
 
@@ -26,7 +27,7 @@ FILE_ENDING = "Benchmark"  # of a file's name, before its suffix
 
 def bicycle_parameters_text(bicycle: Bicycle) -> str:
     """Write the parameters as such a file, in full precision, with standard deviations where they are known."""
-    lines = [f"# {' '.join(bicycle.name.split())}, written by riderless; SI units"]
+    lines = [f"# {harmless(' '.join(bicycle.name.split()))}, written by riderless; SI units"]
     for name in PARAMETERS:
         value, std = getattr(bicycle, name), bicycle.std.get(name, 0.0)
         lines.append(f"{name} = {value!r}+/-{std!r}")

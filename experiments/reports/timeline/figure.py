@@ -33,6 +33,7 @@ COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report at leas
 LINE_HEIGHT = 0.105  # in, of a name or a number beside a panel
 LEFT_MARGIN, RIGHT_MARGIN = 0.52, 0.82  # in, for the numbers and for the names of the lines
 TITLE_LINE, TITLE_CHARACTERS = 0.15, 118  # in, and of a line
+MOST_TITLE_LINES = 8  # the panels want the rest of the height
 _PAPER = {"facecolor": "#fefefe", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}  # below a text on a hatch
 TOP, BOTTOM, STRIP = 0.05, 0.2, 0.30  # in; the strip shows states and windows
 COLUMNS = 700  # of a picture, over which a long signal keeps its lowest and highest values
@@ -131,8 +132,9 @@ def timeline_figure(timeline: Timeline, title: str = "", compact: bool = False) 
 
 
 def _wrapped(title: str) -> list[str]:
-    """Lines of a title, none longer than the figure is wide."""
-    return [line for part in title.splitlines() for line in wrap(part, TITLE_CHARACTERS)]
+    """Lines of a title, none longer than the figure is wide; of a text without end in a log, the beginning."""
+    lines = [line for part in title.splitlines() for line in wrap(part, TITLE_CHARACTERS)]
+    return lines if len(lines) <= MOST_TITLE_LINES else [*lines[: MOST_TITLE_LINES - 1], "..."]
 
 
 def _write_title(figure: "Figure", title: str) -> None:

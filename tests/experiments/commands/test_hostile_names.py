@@ -18,6 +18,7 @@ from hil.logs.export import export_run
 from hil.logs.header import RunHeader
 from hil.logs.log import Marker, read_run
 from models.harmless_text import harmless, harmless_cell, harmless_sentence
+from models.parameters import Bicycle
 from tests.browser import seen_by_a_browser
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
@@ -246,3 +247,13 @@ def test_a_name_is_no_formula_of_a_figure(riderless, hostile, tmp_path, suffix):
     assert path.stat().st_size > 1000
     if suffix == ".svg":
         assert "\\frac" in path.read_text(encoding="utf-8")
+
+
+def test_converted_bicycles_are_clean_files(hostile, tmp_path, riderless):  # noqa: F811
+    for to, suffix in (("toml", "toml"), ("bicycleparameters", "txt"), ("symbrim", "json")):
+        file = tmp_path / f"converted.{suffix}"
+        code, _, err = riderless("convert", str(hostile / "bad.toml"), "--to", to, "-o", str(file))
+        assert code == 0, err
+        text = file.read_text(encoding="utf-8")
+        assert text == harmless(text, keep="\n"), to
+    assert Bicycle.from_toml(tmp_path / "converted.toml") == Bicycle.from_toml(hostile / "bad.toml")

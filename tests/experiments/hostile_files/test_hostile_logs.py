@@ -38,6 +38,7 @@ TOLD: dict[str, dict[str, str]] = {
         "columns: states are floats": "whole numbers in the column state",
     },
     "records": {
+        "record: 2 million empty messages": "shorter than their kind",
         "chunk: a bomb of lz4": "of memory",
         "chunk: a bomb of zeros": "of memory",
         "chunk: a bomb of other messages": "of memory",
@@ -110,3 +111,13 @@ def test_a_header_names_no_file_to_read(good, riderless, here):  # noqa: F811
     code, _, err = riderless("analyze", "x")
     assert code == 2
     assert "'secret'" not in err
+
+
+@pytest.mark.parametrize(("change", "code"), [("cause", 0), ("name", 2)])
+def test_texts_of_thousands_of_characters_leave_room_for_the_picture(riderless, here, good, change, code):  # noqa: F811
+    long = "long " * 1000
+    log = good.with_stop(("cause", long)) if change == "cause" else good.with_header(("bicycle.name", long))
+    (here / "x/run.mcap").write_bytes(log.log())
+    ended, out, err = riderless("plot", "x", "-o", "out.svg")
+    ended_well(ended, out, err, f"plot of a long {change}")
+    assert ended == code, err
