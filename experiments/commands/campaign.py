@@ -8,6 +8,7 @@ import typer
 from experiments.commands._law import AllowedLaws, require_allowed_laws
 from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._unattended import ArmUnattended
+from experiments.commands._whole_numbers import MOST_SEED
 
 if TYPE_CHECKING:
     from hil.rig.rig import Rig
@@ -40,7 +41,8 @@ def campaign(
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Fixes kicks and sensor noise; 1, or as the campaign file says.")
+        int | None,
+        typer.Option(min=0, max=MOST_SEED, help="Fixes kicks and sensor noise; 1, or as the campaign file says."),
     ] = (None),
     model: Annotated[
         str | None, typer.Option(help="Equations of motion: linear or nonlinear; linear, or as the campaign file says.")

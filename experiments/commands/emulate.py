@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from experiments.commands._trust import Trust
+from experiments.commands._whole_numbers import MOST_SEED
 
 SHORTEST_SPACING = 0.2  # s
 KICKED_FOR = 4 * 3600.0  # s, where no end is given
@@ -15,7 +16,7 @@ def emulate(
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "linear",
     speed: Annotated[float, typer.Option(help="Of the treadmill, m/s.")] = 5.0,
     kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes kicks and sensor noise.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes kicks and sensor noise.")] = 1,
     duration: Annotated[float, typer.Option(help="s until it ends; 0 for until Ctrl-C.")] = 0.0,
     live: Annotated[
         bool, typer.Option("--live", help="Serve a page: the machine itself, to kick and to break, and who runs it.")

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
+
 if TYPE_CHECKING:
     from experiments.studies.fault_injection.cases import CaseOptions, FaultCase
     from experiments.studies.fault_injection.summary_table import FaultRow
@@ -12,8 +14,8 @@ if TYPE_CHECKING:
 
 def faults(
     context: typer.Context,
-    count: Annotated[int, typer.Option(help="Number of cases.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Fixes every case.")] = 1,
+    count: Annotated[int, typer.Option(max=MOST_CASES, help="Number of cases.")] = 1000,
+    seed: Annotated[int, typer.Option(max=MOST_SEED, help="Fixes every case.")] = 1,
     case: Annotated[
         str | None, typer.Option(help="Play this one case and tell it in detail: its number, or the code of a search.")
     ] = None,
@@ -23,7 +25,7 @@ def faults(
             help="Seconds under control, up to 60; by default 1.9, 14 of place and speed, 30 with slow, coupled, none."
         ),
     ] = None,
-    together: Annotated[int, typer.Option(help="Faults that strike together: 1, 2 or 3.")] = 1,
+    together: Annotated[int, typer.Option(min=1, max=3, help="Faults that strike together: 1, 2 or 3.")] = 1,
     threats: Annotated[
         str,
         typer.Option(help="Where the faults come from: sudden, slow, coupled, attack, all, place, speed, or none."),
@@ -34,9 +36,9 @@ def faults(
     ] = None,
     search: Annotated[
         int | None,
-        typer.Option(help="Search for the unsafe with that many cases, as 20000, instead of drawing."),
+        typer.Option(max=MOST_CASES, help="Search for the unsafe with that many cases, as 20000, instead of drawing."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one a core by default.")] = None,
+    jobs: Annotated[int | None, typer.Option(max=MOST_JOBS, help="Processes; one a core by default.")] = None,
     doc: Annotated[Path | None, typer.Option(help="Markdown file between whose table marks the table is put.")] = None,
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Real processes, signals and disks, over a pseudo-terminal; 3 minutes.")

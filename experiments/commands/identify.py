@@ -9,6 +9,7 @@ from experiments.commands._law import LawFileOption, know_law, require_law_of
 from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._names import names_in
 from experiments.commands._outputs import Force, require_figure
+from experiments.commands._whole_numbers import MOST_JOBS
 
 
 def identify(
@@ -28,7 +29,7 @@ def identify(
         bool, typer.Option("--profile", help="With 95 % intervals by profile likelihood, the others fitted anew.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the profiles to this file: .svg, .pdf or .png.")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes for the profiles, a quantity each.")] = 1,
+    jobs: Annotated[int, typer.Option(max=MOST_JOBS, help="Processes for the profiles, a quantity each.")] = 1,
     force: Force = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="Also where physics contradicts a unit or a sign, or the bicycle is odd.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.commands._outputs import Force
+from experiments.commands._whole_numbers import MOST_PROCESSORS
 
 if TYPE_CHECKING:
     from hil.commissioning.latency_measure import TrialMeasurement
@@ -20,7 +21,7 @@ def latency(
     duration: Annotated[float, typer.Option(help="s; the floor beside it takes as long again.")] = 20.0,
     load: Annotated[bool, typer.Option(help="Keep the other CPUs and the Python interpreter busy.")] = True,
     fifo: Annotated[int, typer.Option(min=0, max=99, help="Real-time priority 1 to 99; 0 for none.")] = 0,
-    cpu: Annotated[int | None, typer.Option(help="Run on this CPU alone.")] = None,
+    cpu: Annotated[int | None, typer.Option(max=MOST_PROCESSORS, help="Run on this CPU alone.")] = None,
     port: Annotated[
         list[str] | None, typer.Option(help="Serial port, once for each port of the rig; a virtual node if none.")
     ] = None,

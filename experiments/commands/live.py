@@ -8,6 +8,7 @@ import typer
 
 from experiments.commands._law import LawFilesOption, know_law, require_law_of
 from experiments.commands._preset import Preset
+from experiments.commands._whole_numbers import MOST_PROCESS
 from experiments.live.access import LOOPBACK, USUAL_PORT
 
 
@@ -32,7 +33,9 @@ def live(
     foxglove: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve Foxglove on this TCP port too; 0 for any that is free.")
     ] = None,
-    process: Annotated[int | None, typer.Option(hidden=True, help="Number of the process whose runs to show.")] = None,
+    process: Annotated[
+        int | None, typer.Option(max=MOST_PROCESS, hidden=True, help="Number of the process whose runs to show.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and process as JSON.")] = False,
 ) -> None:
     """Show a run on a page in the browser: state, limits, traces, eigenvalues, events, and a STOP in reach.

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from experiments.commands._trust import Trust
+from experiments.commands._whole_numbers import MOST_SEED
 from experiments.live.access import LOOPBACK, USUAL_PORT
 
 
@@ -14,7 +15,7 @@ def play(
     controller: Annotated[str, typer.Option(help="To begin with: lqr, poles, lean, lqg, off.")] = "lqr",
     speed: Annotated[float, typer.Option(help="Of the belt to begin with, m/s.")] = 4.6,
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
-    seed: Annotated[int, typer.Option(min=0, help="Of kicks and sensor noise.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of kicks and sensor noise.")] = 1,
     host: Annotated[str, typer.Option(help="Address to serve on; another than this computer's own wants a token.")] = (
         LOOPBACK[0]
     ),

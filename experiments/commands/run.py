@@ -9,6 +9,7 @@ from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
 from experiments.commands._trust import Trust
 from experiments.commands._unattended import ArmUnattended
+from experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +44,13 @@ def run(
     speed: Annotated[float, typer.Option(help="m/s, of the emulated bicycle, or of the rig's treadmill.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control; by default 10, or to the end of --path.")] = 10.0,
     fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
-    cpu: Annotated[int | None, typer.Option(help="Processor to keep the loop on; any by default.")] = None,
+    cpu: Annotated[
+        int | None, typer.Option(max=MOST_PROCESSORS, help="Processor to keep the loop on; any by default.")
+    ] = None,
     model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
         "linear"
     ),
-    seed: Annotated[int, typer.Option(min=0, help="Of the emulated bicycle.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of the emulated bicycle.")] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")

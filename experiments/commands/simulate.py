@@ -8,6 +8,7 @@ import typer
 
 from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
 from experiments.commands._trust import Trust
+from experiments.commands._whole_numbers import MOST_JOBS, MOST_SEED, MOST_SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from hil.runners.emulation import Emulation
     from models.plant.plant import Kick, Knock, Scenario
 
-_MAX_SEEDS = 10_000
 _LEAST_WHEELS_DEG = 2.0  # deg of lean: those of a lab touch at some 10
 _MOST = {  # value and unit beyond which it is a slip, and why
     "--kick": (200.0, "N s", "a hard kick of a person has some 20"),
@@ -75,9 +75,9 @@ def simulate(
     ] = None,
     friction: Annotated[float, typer.Option(help="Dry friction of the steer axis, N m.")] = 0.0,
     backlash: Annotated[float, typer.Option(help="Play of the steer drive from side to side, deg.")] = 0.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of all noise; the first of several.")] = 1,
-    seeds: Annotated[int, typer.Option(help="How many seeds, counted up from the first.")] = 1,
-    jobs: Annotated[int | None, typer.Option(help="Runs at a time; one a core by default.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of all noise; the first of several.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many seeds, counted up from the first.")] = 1,
+    jobs: Annotated[int | None, typer.Option(max=MOST_JOBS, help="Runs at a time; one a core by default.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to hand the runs to.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the run; of several, where theirs are made.")
@@ -101,11 +101,6 @@ def simulate(
 
     require_duration(duration)
     _require_sensible({"--wind": wind, "--gusts": gusts, "--offset-mm": offset_mm})
-    if not 1 <= seeds <= _MAX_SEEDS:
-        raise InputError(
-            f"--seeds must be 1 or more and at most {_MAX_SEEDS}, found {seeds}: it says how many runs differ in "
-            "their noise only"
-        )
     _refuse_ignored(context)
     start, pushes = _numbers("--x0", x0, 4), _pushes(kick or [], knock or [])
     emulation = Emulation(

@@ -126,7 +126,7 @@ def test_an_ensemble_makes_a_run_of_each_combination(riderless, tmp_path):
         (("Benchmark", "--knock", "1,x"), "--knock wants 2 numbers"),
         (("Benchmark", "--model", "magic"), "there is linear, nonlinear"),
         (("Benchmark", "--duration", "-1"), "--duration must be above 0"),
-        (("Benchmark", "--seeds", "0"), "--seeds must be 1 or more"),
+        (("Benchmark", "--seeds", "0"), "is not in the range 1<=x<=10000"),
         (("Benchmark", "--seeds", "2", "--jobs", "0"), "jobs must be 1 or more"),
         (("Benchmark", "--floor", "--belt", "1"), "belongs to a treadmill"),
         (("Bencmark",), "Benchmark"),

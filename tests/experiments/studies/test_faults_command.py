@@ -30,7 +30,6 @@ def test_command_tells_a_pair():
     [
         ("--threats", "odd"),
         ("--length", "70"),
-        ("--together", "4"),
         ("--case", "seven"),
         ("--case", "gabc"),
         ("--search", "9", "--count", "3"),

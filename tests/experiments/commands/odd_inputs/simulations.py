@@ -132,7 +132,7 @@ REFUSED = {
         "simulate Silver --backlash -1 -o OUT",
         "simulate Silver --backlash nan -o OUT",
     ],
-    "--seeds must be 1 or more": [
+    "is not in the range 1<=x<=10000": [
         "simulate Silver --seeds 0 -o OUT",
         "simulate Silver --seeds -1 -o OUT",
         "simulate Silver --seeds 1000000000 -o OUT",
