@@ -147,6 +147,8 @@ def calibrate(raw, cal, clock, sample):
     ``valid`` becomes 0 if the device flags its inertial sensor or encoder, if a reading is off its scale,
     if a value is implausibly large, or if the device clock steps back (the device has restarted).
 
+    Runs inside the tick.
+
     Parameters
     ----------
     raw : record of type ``RAW``
@@ -154,8 +156,6 @@ def calibrate(raw, cal, clock, sample):
     clock : record of type ``DEVICE_CLOCK``
         Carries the device clock over the wrap of ``t_us``; gaps under 35 minutes are bridged.
     sample : record of type ``SAMPLE``
-
-    Runs inside the tick.
     """
     running = _unwrap(clock, raw.t_us)
     phi_dot = theta_dot = psi_dot = a_x = a_y = a_z = 0.0
@@ -237,6 +237,8 @@ def drive_command(value, kind, cal):
     A torque and a rate turn with the drive's sign. An angle is that of the drive's encoder, so it has the encoder's
     sign and zero.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     value : float
@@ -244,8 +246,6 @@ def drive_command(value, kind, cal):
     kind : int
         ``COMMAND_KIND_*``.
     cal : record of type ``CALIBRATION``
-
-    Runs inside the tick.
     """
     if kind == COMMAND_KIND_ANGLE:
         return cal.steer_sign * (value + cal.steer_offset)

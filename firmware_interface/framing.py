@@ -92,6 +92,8 @@ def crc_xmodem(data, start, stop):
 def close_frame(out, n):
     """Turn the payload standing in ``out[1:1 + n]`` into a frame, in place.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     out : uint8 array, at least ``n + 4`` long
@@ -102,8 +104,6 @@ def close_frame(out, n):
     -------
     int
         Bytes of the frame, ``n + 4``; it begins at ``out[0]``.
-
-    Runs inside the tick.
     """
     crc = crc_ccitt(out, 1, n + 1)
     out[n + 1] = crc & 0xFF
@@ -133,6 +133,8 @@ def next_frame(decoder, rx, start, stop):
             if decoder.size > 0:
                 ...  # decoder.payload[:decoder.size]
 
+    Runs inside the tick.
+
     Parameters
     ----------
     decoder : record with the fields of ``DECODER``
@@ -144,8 +146,6 @@ def next_frame(decoder, rx, start, stop):
     -------
     int
         Index of the first byte not yet looked at.
-
-    Runs inside the tick.
     """
     decoder.size = 0
     filled = decoder.filled

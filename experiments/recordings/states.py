@@ -1,5 +1,6 @@
-"""Supervisor's states over a run, on the device's clock, from its rows or from the few of them that tell; and the rows
-in which the bicycle, or its lane, was left to itself, or was led through the bends of a path.
+"""Supervisor's states over a run, on the device's clock, from its rows or from the few of them that tell.
+
+And the rows in which the bicycle, or its lane, was left to itself, or was led through the bends of a path.
 """
 
 from collections.abc import Sequence

@@ -64,7 +64,7 @@ class LoopAnswer:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Did each 95 % interval hold the truth? (k,)"""
+        """Did each 95 % interval hold the truth? Shape (k,)."""
         return np.asarray(np.abs(self.error) <= STDS_95 * self.std)
 
 

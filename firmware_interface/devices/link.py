@@ -107,6 +107,8 @@ def hear(link, rx, n):
 def say(link, command, send, out):
     """Let the device's driver write what it says this tick; returns the number of bytes.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link : record of type ``LINK_STATE``
@@ -116,8 +118,6 @@ def say(link, command, send, out):
         0 when the drive must not be fed: then the driver only asks for readings.
     out : (TX_SIZE,) uint8 array
         Filled from its beginning.
-
-    Runs inside the tick.
     """
     return _said(link.say, link, command, send, out)  # type: ignore[call-arg]
 
@@ -126,11 +126,11 @@ def say(link, command, send, out):
 def say_nothing(link, command, send, out):
     """Write nothing, for a device that sends by itself; returns 0 bytes.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `say`.
-
-    Runs inside the tick.
     """
     return np.int64(0)

@@ -108,12 +108,12 @@ def receive(link, rx, n):
 def speak(link, command, send, out):
     """Write the torque if ``send``, and the questions unless answers are due; returns the number of bytes.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `link.say`.
-
-    Runs inside the tick.
     """
     n = np.int64(0)
     if send and link.role & ROLE_DRIVE:

@@ -32,12 +32,12 @@ def speak(link, command, send, out):
 
     Before the first sample there is nothing to answer.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `link.say`.
-
-    Runs inside the tick.
     """
     if not send or not link.receiver.started:
         return 0

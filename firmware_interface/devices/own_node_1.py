@@ -20,12 +20,12 @@ def receive(link, rx, n):
 def speak(link, command, send, out):
     """Write the command if there is one to ``send``; returns the number of bytes.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `link.say`.
-
-    Runs inside the tick.
     """
     return encode_command_1(command, out) if send else 0
 

@@ -17,12 +17,12 @@ def receive(link, rx, n):
 def speak(link, command, send, out):
     """Write the command if there is one to ``send``, as an answer to the node's newest sample; returns the bytes.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `link.say`.
-
-    Runs inside the tick.
     """
     if not send or not link.receiver.started:
         return 0

@@ -85,12 +85,12 @@ _TIMEOUT = 1.0  # s, for an answer before the loop
 def speak(link, command, send, out):
     """Write the current, speed or position if there is one to ``send``, and the question; returns the bytes.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `link.say`.
-
-    Runs inside the tick.
     """
     n = np.int64(0)
     if send and link.role & ROLE_DRIVE:

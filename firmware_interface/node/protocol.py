@@ -61,6 +61,8 @@ def new_receiver() -> np.void:
 def type_of_frame(payload, n, version, sizes):
     """Type of a frame (``FRAME_*``), or 0 if it is not of this version, or its length is wrong.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     payload : uint8 array
@@ -70,8 +72,6 @@ def type_of_frame(payload, n, version, sizes):
         Of the protocol.
     sizes : (5,) int array
         Of the payload of each type [bytes]; 0 for none.
-
-    Runs inside the tick.
     """
     if n < _HEADER_SIZE or payload[0] != version:
         return 0
@@ -171,6 +171,8 @@ def receive_samples(receiver, rx, n, raw):
     comes twice in ``receiver.samples_repeated``. Numbers that step back (the node has restarted)
     count as one lost sample.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     receiver : record of type ``RECEIVER``
@@ -183,8 +185,6 @@ def receive_samples(receiver, rx, n, raw):
     -------
     int
         Number of new samples.
-
-    Runs inside the tick.
     """
     samples = 0
     i = np.int64(0)  # a literal 0 would compile next_frame twice

@@ -37,14 +37,14 @@ _SIZES = np.array([0, _SAMPLE_LAYOUT.itemsize, _COMMAND_SIZE, 38, 4])  # bytes o
 def receive_samples_1(receiver, rx, n, raw):
     """Take ``rx[:n]`` off the line, as `protocol.receive_samples` does; returns the number of new samples.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     receiver : record of type ``RECEIVER``
     rx : uint8 array
     n : int
     raw : record of type ``RAW``
-
-    Runs inside the tick.
     """
     samples = 0
     i = np.int64(0)

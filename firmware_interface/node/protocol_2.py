@@ -28,14 +28,14 @@ _SIZES = np.array([0, SAMPLE_SIZE, COMMAND_SIZE, 42, 8])  # bytes of its payload
 def receive_samples_2(receiver, rx, n, raw):
     """Take ``rx[:n]`` off the line, as `protocol.receive_samples` does; returns the number of new samples.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     receiver : record of type ``RECEIVER``
     rx : uint8 array
     n : int
     raw : record of type ``RAW``
-
-    Runs inside the tick.
     """
     samples = 0
     i = np.int64(0)

@@ -63,7 +63,7 @@ class ODriveTwin:
         self._restart(0.0)
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Take lines ended by ``\\n``, ``\\r`` or ``!``; returns the answers to those that have one."""
+        r"""Take lines ended by ``\n``, ``\r`` or ``!``; returns the answers to those that have one."""
         if self._booting(t):
             return b""
         said = b""

@@ -124,8 +124,10 @@ def open_area(path: str, writable: bool = False) -> mmap.mmap:
 
 
 def read_description(path: str) -> dict[str, Any]:
-    """Description of a rows area: process, its number there, its descriptor of the orders, columns (name to [offset,
-    letter of `struct`]), bytes of a row, rows of the ring, places of the counters; raises OSError or ValueError.
+    """Description of a rows area; raises OSError or ValueError.
+
+    Process, its number there, its descriptor of the orders, columns (name to [offset, letter of `struct`]), bytes of a
+    row, rows of the ring, places of the counters.
     """
     memory = open_area(path)
     try:

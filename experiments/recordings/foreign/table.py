@@ -40,7 +40,7 @@ class Table:
         return self.path.name
 
     def with_rows(self) -> "Table":
-        """This table; raises InputError where even its longest column is too short to be a recording."""
+        """Itself; raises InputError where even its longest column is too short to be a recording."""
         rows = max((len(values) for values in self.columns.values()), default=MIN_RECORDING_ROWS if self.unread else 0)
         if rows < MIN_RECORDING_ROWS:
             raise InputError(f"wanted at least {MIN_RECORDING_ROWS} rows in {self.path}, found {rows}; record it again")

@@ -139,6 +139,8 @@ def prepare_receiver(link: np.void, settings: DeviceSettings) -> None:
 def ground_place(lat0, lon0, lane, lat, lon):
     """Place x along the lane and y to the right of it [m] of a position.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     lat0, lon0 : int
@@ -147,8 +149,6 @@ def ground_place(lat0, lon0, lane, lat, lon):
         Direction of the lane [rad], clockwise from north.
     lat, lon : int
         Position [1e-9 deg].
-
-    Runs inside the tick.
     """
     begin, degree = 1e-9 * math.radians(1.0) * lat0, 1e-9 * math.radians(1.0)
     dlat, dlon = degree * (lat - lat0), degree * (lon - lon0)

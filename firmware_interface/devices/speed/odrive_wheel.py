@@ -131,12 +131,12 @@ def _adopt(memory, error):
 def speak(link, command, send, out):
     """Write the speed that the loop left in the link's memory, if it wants one said, and the questions.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `firmware_interface.devices.link.say`.
-
-    Runs inside the tick.
     """
     memory = link.memory
     if not take_order(memory):

@@ -84,12 +84,12 @@ def _signed(data, i):
 def speak(link, command, send, out):
     """Write the command that the loop left in the link's memory, if it wants one said.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `firmware_interface.devices.link.say`.
-
-    Runs inside the tick.
     """
     memory = link.memory
     if not take_order(memory):

@@ -99,12 +99,12 @@ def _take(link, data, start):
 def speak(link, command, send, out):
     """Write the speed that the loop left in the link's memory, if it wants one said, and the question.
 
+    Runs inside the tick.
+
     Parameters
     ----------
     link, command, send, out
         As for `firmware_interface.devices.link.say`.
-
-    Runs inside the tick.
     """
     memory = link.memory
     if not take_order(memory):

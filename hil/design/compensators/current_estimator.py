@@ -5,7 +5,7 @@ With y the steer angle and the roll rate of this sample, e the sum of the yaw ra
     x^[k] = (I - L H) x-[k] + L y[k]           x-[k+1] = A x^[k] + b u[k]
     u[k] = K x^[k] + r[k]                      r[k] = kp (psi_dot_ref - psi_dot) + ki e[k]
 
-ERRATUM: in the loop that he published (`A_yr_cl`) the readings miss the torque r of the sample before, so the filter
+ERRATUM: in the loop that he published (``A_yr_cl``) the readings miss the torque r of the sample before, so the filter
 answers r with an innovation of its own; in a machine r moves the plant, and the filter knows it.
 """
 

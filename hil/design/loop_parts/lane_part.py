@@ -40,13 +40,13 @@ def lane_system(plant: Variant, v: float) -> tuple[Array, Array]:
 def tracker_maps(settings: np.void, v: float) -> tuple[Array, Array]:
     """Matrices of the compiled tracker: ``p_next = E p + S (psi_dot, phi, target)``, (4, 4) and (4, 3).
 
+    The inputs are yaw rate and lean as estimated and the place [m] of what the sensor sees.
+
     Parameters
     ----------
     settings : record of PLACE_SETTINGS
     v : float
         Forward speed that the loop goes by [m/s].
-
-    The inputs are yaw rate and lean as estimated and the place [m] of what the sensor sees.
     """
     columns = []
     for i in range(len(TRACKED) + 3):
