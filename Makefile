@@ -95,7 +95,10 @@ mutants: $(READY)
 	$(BIN)/python -m tests.tools.mutants $(ARGS)
 
 lint: $(READY)
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/python -m tests.tools.lint
+	$(BIN)/mypy
 
 format: $(READY)
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .

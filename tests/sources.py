@@ -1,7 +1,7 @@
-"""The project's own source files and what they import, for the tests that hold the house to its laws."""
+"""The project's own source files and what they import, for the tools that hold the house to its laws."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,47 +32,12 @@ def module_of(path: Path) -> str:
     return name_of(path)[:-3].replace("/", ".").removesuffix(".__init__")
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Modules a file imports, wherever in the file, type-checking and lazy imports included."""
-    known = _modules()
-    for node in ast.walk(tree(path)):
+def imported(statements: Iterable[ast.AST], known: Container[str]) -> Iterator[str]:
+    """Modules that statements import; a name from a package that is itself one of the ``known`` modules is that."""
+    for node in statements:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide the arrows"
             for alias in node.names:
-                module = f"{node.module}.{alias.name}"
-                yield module if module in known else node.module or ""
-
-
-@lru_cache(None)
-def _modules() -> frozenset[str]:
-    return frozenset(module_of(path) for path in sources())
-
-
-def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
-    """Groups of two and more that reach each other along the arrows (Tarjan 1972)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in arrows.get(node, ()):
-            if other not in index:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], index[other])
-        if low[node] == index[node]:
-            at = stack.index(node)
-            if len(stack) - at > 1:
-                found.append(sorted(stack[at:]))
-            del stack[at:]
-
-    for node in arrows:
-        if node not in index:
-            visit(node)
-    return found
+                name = f"{node.module}.{alias.name}"
+                yield name if name in known else node.module or ""

@@ -45,7 +45,7 @@ def test_what_a_page_imports_is_there(page):
 def test_the_page_on_constraints_runs():
     names = {}
     for code in blocks(DOCS / "constrained.md"):
-        exec(compile(code, "constrained.md", "exec"), names)
+        exec(compile(code, "constrained.md", "exec"), names)  # noqa: S102
     assert names["states"].shape == (3, len(names["x"]))
     torque = names["ahead"].T_delta
     assert torque.shape == (21,)

@@ -110,7 +110,7 @@ def law_module(file: LawFile, watched: bool = False) -> ModuleType:
     module = ModuleType(f"law_{file.sha256[:12]}")
     module.__file__ = file.path
     try:
-        exec(compile(file.text, where, "exec"), module.__dict__)
+        exec(compile(file.text, where, "exec"), module.__dict__)  # noqa: S102  of the file that a person named as the law
     except SyntaxError as error:
         raise InputError(f"{file.path} is not Python (line {error.lineno}: {error.msg}): correct that line") from None
     except (Exception, SystemExit) as error:  # whatever a person wrote

@@ -71,4 +71,4 @@ def test_representations_of_what_is_open(terminal):
 
 def test_a_calibration_is_made_again_from_its_representation():
     calibration = Calibration(wheel_radius=0.34, gyro_offset=(0.1, 0.2, 0.3), max_speed=12.0)
-    assert eval(repr(calibration)) == calibration
+    assert eval(repr(calibration)) == calibration  # noqa: S307

@@ -3,7 +3,7 @@
 import copy
 import dataclasses
 import math
-import pickle
+import pickle  # noqa: S403
 
 import numpy as np
 import pytest
@@ -140,7 +140,7 @@ def test_toml_dict_pickle_and_copy_give_an_equal_bicycle(name, tmp_path):
         Bicycle.from_toml(path),
         Bicycle.from_toml(str(path)),
         Bicycle(**bicycle.as_dict()),
-        pickle.loads(pickle.dumps(bicycle)),
+        pickle.loads(pickle.dumps(bicycle)),  # noqa: S301
         copy.deepcopy(bicycle),
     ):
         assert again == bicycle

@@ -42,7 +42,7 @@ class Living:
     def put(self, mutant: Mutant) -> bool:
         """Exchange what a mutant changes; False where this cannot be done in place."""
         if mutant.node < 0:
-            exec(mutant.appended, vars(self.module))
+            exec(mutant.appended, vars(self.module))  # noqa: S102
             return True
         code = compile(mutant.text(), self.file, "exec")
         name = self._names.get(id(self.nodes[mutant.node]))
@@ -62,7 +62,7 @@ class Living:
         other = types.ModuleType(self.module.__name__)
         other.__file__ = self.file
         was = vars(self.module).get(name)
-        exec(code, vars(other))
+        exec(code, vars(other))  # noqa: S102
         if was is None or not isinstance(was, int | float | str | tuple):
             return False
         for module in list(sys.modules.values()):

@@ -3,6 +3,7 @@
 Slower than `tests.tools.mutation.judging`, and told are changes that work while a module is loaded.
 """
 
+import ast
 import os
 import resource
 import signal
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import settings
 
 from tests.paths import ROOT
-from tests.sources import imported, module_of, sources
+from tests.sources import imported, module_of, sources, tree
 from tests.tools.mutation.changes import Mutant
 from tests.tools.mutation.judging import SLACK, TIMES
 from tests.tools.mutation.plan import LONG, TESTS
@@ -88,7 +89,8 @@ def run_tests(path: str) -> bool:
 
 def users_of(path: str) -> set[str]:
     """Modules that import the module of ``path``, and those that import them."""
-    arrows = {module_of(source): set(imported(source)) for source in sources()}
+    files = {module_of(source): source for source in sources()}
+    arrows = {module: set(imported(ast.walk(tree(file)), files)) for module, file in files.items()}
     found, more = set(), {module_of(ROOT / path)}
     while more:
         found |= more
