@@ -5,8 +5,6 @@ import importlib
 import re
 from textwrap import dedent
 
-import pytest
-
 from tests.paths import DOCS, ROOT
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
@@ -18,9 +16,6 @@ def blocks(page):
     return [dedent(code) for code in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.M)]
 
 
-WITH_CODE = [page for page in PAGES if blocks(page)]
-
-
 def imported(code):
     """(module, name) of everything of ours that a block imports."""
     for node in ast.walk(ast.parse(code)):
@@ -30,16 +25,12 @@ def imported(code):
             yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] in OURS)
 
 
-def test_there_are_many():
-    assert sum(len(list(imported(code))) for page in WITH_CODE for code in blocks(page)) > 25
-
-
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
-def test_what_a_page_imports_is_there(page):
-    for code in blocks(page):
-        for module, name in imported(code):
-            found = importlib.import_module(module)
-            assert name is None or hasattr(found, name), f"{module} has no {name}"
+def test_what_a_page_imports_is_there():
+    wanted = [(page.name, *names) for page in PAGES for code in blocks(page) for names in imported(code)]
+    assert len(wanted) > 25
+    for page, module, name in wanted:
+        found = importlib.import_module(module)
+        assert name is None or hasattr(found, name), f"{page}: {module} has no {name}"
 
 
 def test_the_page_on_constraints_runs():

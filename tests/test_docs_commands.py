@@ -40,25 +40,32 @@ def parsed(words):
     return command.make_context(words[1], words[2:]).params
 
 
-def test_there_are_many():
+def complaint(words):
+    """Complaint of the parser about a command line, empty if there is none."""
+    if words[1].startswith("-"):
+        return ""
+    if words[1] not in COMMANDS:
+        return "there is no such command"
+    if len(words) == 2:  # only named
+        return ""
+    try:
+        given = parsed(words)
+    except USAGE_ERROR as error:
+        return error.format_message()
+    measured = words[1] == "calibrate" and not given["emulated"] and not given["pull_test"]
+    wheel = measured and "wheel" in (given["only"] or "wheel")
+    return "it wants --rollout-m" if wheel and not given["rollout_m"] else ""
+
+
+def test_written_commands_are_taken_by_the_parser():
     assert len(WRITTEN) > 50
-
-
-@pytest.mark.parametrize(("page", "line"), WRITTEN)
-def test_a_written_command_is_taken_by_the_parser(page, line):
-    for words in variants(line):
-        if words[1].startswith("-"):
-            continue
-        assert words[1] in COMMANDS, f"{page}: there is no command {words[1]}"
-        if len(words) == 2:  # only named
-            continue
-        try:
-            given = parsed(words)
-        except USAGE_ERROR as error:
-            pytest.fail(f"{page}: `{' '.join(words)}`: {error.format_message()}")
-        measured = words[1] == "calibrate" and not given["emulated"] and not given["pull_test"]
-        if measured and "wheel" in (given["only"] or "wheel"):
-            assert given["rollout_m"], f"{page}: `{line}` wants --rollout-m"
+    complaints = [
+        f"{page}: `{' '.join(words)}`: {reason}"
+        for page, line in WRITTEN
+        for words in variants(line)
+        if (reason := complaint(words))
+    ]
+    assert complaints == []
 
 
 @pytest.mark.parametrize("page", ["docs/commands.md", "docs/bicycle-to-run.md"])
@@ -71,6 +78,24 @@ def test_which_commands_take_emulated(page):
     )
     assert sentence, f"{page} no longer says which commands take --emulated"
     assert set(re.findall(r"`(\w+)`", sentence[1] or sentence[2])) == able
+
+
+def test_the_page_of_commands_has_them_all_and_says_which_have_json():
+    page = (DOCS / "commands.md").read_text(encoding="utf-8")
+    assert set(COMMANDS) <= set(re.findall(r"`riderless (\w+)", page))
+    without = {name for name, command in PARSER.commands.items() if all("--json" not in p.opts for p in command.params)}
+    sentence = re.search(r"all but (.+?) have `--json`", page)
+    assert sentence
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == without
+
+
+def test_the_examples_of_rigs_ask_for_no_latency_test_but_the_measured_one():
+    days = {
+        path.stem: float(re.search(r"latency_test_days = (\d+)", path.read_text(encoding="utf-8"))[1])
+        for path in (DOCS / "rigs").glob("*.toml")
+    }
+    assert days.pop("measured") == 7.0
+    assert set(days.values()) == {0.0}
 
 
 def test_a_wrong_line_would_be_found():

@@ -11,17 +11,11 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 EXAMPLES = sorted((DOCS / "gallery").glob("[0-9]*.py"))
-MOST_LINES = 60
 QUICK = ("01", "02", "03", "04", "05", "08", "10", "18")  # a second each
 
 
 def test_there_are_enough():
     assert len(EXAMPLES) >= 15
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_is_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) < MOST_LINES
 
 
 @pytest.mark.parametrize(

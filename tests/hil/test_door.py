@@ -1,10 +1,8 @@
 """The room's door: what it offers, how late it imports, and that `design` is the function in any order of imports."""
 
-import ast
 import inspect
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -25,14 +23,6 @@ def test_everything_that_is_named_is_there():
     assert set(hil.__all__) <= set(dir(hil))
     with pytest.raises(AttributeError, match="no attribute 'desing'"):
         _ = hil.desing
-
-
-def test_type_checkers_and_the_interpreter_are_told_the_same():
-    tree = ast.parse(Path(hil.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    typed = {a.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names}
-    assert typed == {name: module for module, names in hil._PLACES.items() for name in names}
-    assert hil.__all__ == sorted(typed)
 
 
 def test_the_door_imports_nothing_heavy():

@@ -1,6 +1,5 @@
 """The room's door: what it offers, how late it imports, and how its objects show themselves."""
 
-import ast
 import builtins
 import importlib
 import subprocess
@@ -92,14 +91,6 @@ def test_what_is_no_speed_of_a_turn_is_refused_in_a_sentence(wrong):
 def test_rates_of_a_state_are_four_too():
     with pytest.raises(InputError, match=r"^wanted rates of the states \(\.\.\., 4\)"):
         models.lateral_forces(models.load_bicycle("Silver"), 5.0, np.zeros(4), np.zeros(2))
-
-
-def test_type_checkers_and_the_interpreter_are_told_the_same():
-    tree = ast.parse(Path(models.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    typed = {a.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names}
-    assert sorted(typed) == sorted(models.__all__)
-    assert typed == {name: module for module, names in models._PLACES.items() for name in names}
 
 
 def test_no_name_of_the_door_is_that_of_a_module():
