@@ -16,8 +16,9 @@ from experiments.recordings.run_response import response_of_run
 from hil.logs.log import read_run
 from hil.loop.limits import RANGES, Limit, Limits
 from hil.loop.states import State, Verdict
-from hil.rig.rig import Rig, RigPort
+from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
+from hil.runners.emulation import rig_in_simulated_time
 from hil.runners.operator import Outcome
 from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
@@ -75,7 +76,7 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     outside = speed_outside(condition)
     if outside:
         return DryRun(condition, {}, f"{condition.name} is refused: {outside}")
-    rig = _in_simulated_time(condition.rig)
+    rig = rig_in_simulated_time(condition.rig)
     outcome, peaks, response = _rehearse(condition, rig)
     if outcome.stopped:  # nothing but Ctrl-C does that to a rehearsal
         raise KeyboardInterrupt
@@ -102,14 +103,6 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
             f"{PEAK_UNITS[worst]}, wanted at most {100 * most:.0f} %"
         )
     return DryRun(condition, shares, f"{condition.name} is refused: {refusal}; {condition.remedy}")
-
-
-def _in_simulated_time(rig: Rig) -> Rig:
-    """Machine with our node, and its sensor of place where it has one; the speed is what the scenario says."""
-    place = replace(rig.place, delay=0.0) if rig.place is not None else None
-    ports = (RigPort(), *(port for port in rig.ports if port.carries == ("place",)))
-    simulated = replace(rig, ports=ports, place=place, speed_drive=None)
-    return replace(simulated, clock="device", command_delay=None, latency_days=0.0)
 
 
 def _growing(condition: Condition) -> str:

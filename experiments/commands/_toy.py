@@ -1,9 +1,7 @@
-"""Emulated machine for `riderless play`: refused where it would be a wired one, and started."""
+"""Emulated machine for `riderless play`: refused where it would be a wired one, and made."""
 
 import os
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,38 +12,22 @@ if TYPE_CHECKING:
     from hil.rig.rig import Rig
 
 CONTROLLERS = ("lqr", "poles", "lean", "lqg", "off")
-_PATIENCE = 0.2  # s without a sample or a command; the greatest that a rig may have
 _SPEEDS = (2.0, 8.0)  # m/s, for which a method's gains are designed
 
 
 def emulated_rig_of_name(name: str, trust: bool) -> "Rig":
     """Rig of a bicycle or of a rig file; raises InputError where a wired bicycle is named."""
     from experiments.commands._rig_arguments import rig_for_plan
+    from hil.runners.emulation import rig_in_simulated_time
+    from hil.runners.paced.run import require_unwired
 
     if name.startswith("/dev/"):
         raise InputError(
             f"play is for an emulated bicycle, found the port {name}: a wired one wants `riderless run --port {name}`"
         )
     rig = rig_for_plan(name, trust)
-    wired = [port.path for port in rig.ports if port.path]
-    if wired:
-        raise InputError(
-            f"play is for an emulated bicycle, found a rig wired to {', '.join(wired)} in {name}: give a bicycle, "
-            f"or run that one with `riderless run {name}`"
-        )
-    return _patient(rig)
-
-
-def _patient(rig: "Rig") -> "Rig":
-    """Give a rig the patience of a toy: a computer at home does other things beside, and nobody is hurt."""
-    from dataclasses import replace
-
-    limits = replace(
-        rig.limits,
-        stale=replace(rig.limits.stale, value=_PATIENCE, reason="a toy waits for a busy computer"),
-        late=replace(rig.limits.late, value=rig.rate, reason="a toy may be late at every tick"),
-    )
-    return replace(rig, watchdog=_PATIENCE, limits=limits)
+    require_unwired(rig)
+    return rig_in_simulated_time(rig)
 
 
 def require_playable(rig: "Rig", controller: str, speed: float) -> None:
@@ -62,9 +44,8 @@ def play_speeds(rig: "Rig") -> tuple[float, float]:
     return max(rig.limits.speed_min.value, _SPEEDS[0]), min(rig.limits.speed_max.value, _SPEEDS[1])
 
 
-@contextmanager
-def started_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Iterator[Toy]":
-    """Start the emulated bicycle; it ends with the context.
+def make_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Toy":
+    """Make an emulated bicycle to play with.
 
     Parameters
     ----------
@@ -80,13 +61,14 @@ def started_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "
 
     Raises
     ------
-    InputError, DeviceError
+    InputError
+        No model of that name.
     """
     import numpy as np
 
     from experiments.commands._rig_arguments import gains_of
     from experiments.emulation.hand_kicks import hand_kick
-    from experiments.emulation.plaything import Playmate, start_plaything
+    from experiments.emulation.plaything import Playmate
     from experiments.live.play import Toy
     from hil.runners.emulation import Emulation
     from models.plant.scenario import Scenario
@@ -94,18 +76,16 @@ def started_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "
     rng, speeds = np.random.default_rng(seed), play_speeds(rig)
     playmate = Playmate(lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model), speed)
     scenario = Scenario(speed=((0.0, speeds[0]), (1.0, speeds[1])), seed=seed)  # the playmate's belt is between them
-    emulation = Emulation(model)
-    with start_plaything(rig, scenario, emulation, playmate) as twin:
-        yield Toy(
-            rig=rig,
-            paths=twin.paths,
-            playmate=playmate,
-            choose=lambda name: gains_of(name, rig, told=speeds),
-            controllers=CONTROLLERS,
-            speeds=speeds,
-            out=out,
-            extra={"scenario": scenario, "emulation": emulation},
-        )
+    return Toy(
+        rig=rig,
+        scenario=scenario,
+        emulation=Emulation(model),
+        playmate=playmate,
+        choose=lambda name: gains_of(name, rig, told=speeds),
+        controllers=CONTROLLERS,
+        speeds=speeds,
+        out=out,
+    )
 
 
 def open_browser(address: str) -> None:

@@ -34,7 +34,7 @@ def play(
     import tempfile
     from contextlib import ExitStack
 
-    from experiments.commands._toy import emulated_rig_of_name, open_browser, require_playable, started_toy
+    from experiments.commands._toy import emulated_rig_of_name, make_toy, open_browser, require_playable
     from experiments.live.ending import heed_ending
     from experiments.live.launch import LiveServerProcess
     from experiments.live.play import PlaySession
@@ -47,7 +47,7 @@ def play(
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="riderless-play-")))
         progress_screen.print("starting the virtual bicycle (the first time, compiling takes half a minute) ...")
         stopped = stack.enter_context(heed_ending())
-        toy = stack.enter_context(started_toy(rig, speed, model, seed, folder))
+        toy = make_toy(rig, speed, model, seed, folder)
         if as_json:
             emit_json({"address": server.address, "port": server.port, "server": server.pid})
         else:

@@ -1,7 +1,7 @@
 """Hand that kicks an emulated bicycle when told to, from the process that watches it.
 
-The bicycle lives in a process of its own; a few numbers in shared memory carry the wish there, and the truth back:
-when the kick began, on the monotonic clock that both processes share.
+A few numbers carry the wish to the bicycle, and back when the kick began. The bicycle may live in a process of its
+own: the numbers are shared memory, and the time is that of the monotonic clock that both processes share.
 """
 
 import math
@@ -72,11 +72,25 @@ class PushedPlant:
         As for `hil.runners.emulation.emulated_plant`.
     memory : shared array of doubles
         Of the hand.
+    simulated : bool
+        Kicks begin at a simulated time, that of the plant.
+
+    Attributes
+    ----------
+    plant : Plant
+        Bicycle that is kicked.
     """
 
-    def __init__(self, rig: Rig, scenario: Scenario, emulation: Emulation, memory: MutableSequence[float]) -> None:
-        self._plant, self._memory = emulated_plant(rig, scenario, emulation), memory
-        self._around = self._plant.p["surroundings"]  # its wind is what pushes at a place of our choice
+    def __init__(
+        self,
+        rig: Rig,
+        scenario: Scenario,
+        emulation: Emulation,
+        memory: MutableSequence[float],
+        simulated: bool = False,
+    ) -> None:
+        self.plant, self._memory, self._simulated = emulated_plant(rig, scenario, emulation), memory, simulated
+        self._around = self.plant.p["surroundings"]  # its wind is what pushes at a place of our choice
         self._calm = self._around.copy()
         self._gone = math.inf  # s since the kick began
         memory[_ACTS] = 0.0
@@ -84,48 +98,49 @@ class PushedPlant:
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
         """Let ``dt`` [s] pass under the drive's torque command [N m], and under the hand's force."""
         if self._memory[_ASKED] > self._memory[_DONE]:
-            free = self._plant.released and not self._plant.fallen
+            free = self.plant.released and not self.plant.fallen
             self._gone = 0.0 if free else math.inf
-            self._memory[_BEGAN] = time.monotonic() if free else math.nan
+            now = self.plant.t if self._simulated else time.monotonic()
+            self._memory[_BEGAN] = now if free else math.nan
             self._memory[_ACTS] = float(free)
             self._memory[_DONE] = self._memory[_ASKED]
         self._push(dt)
-        self._plant.advance(T_cmd, enabled, dt)
+        self.plant.advance(T_cmd, enabled, dt)
 
     def keep_speed(self, v: float, v_dot: float) -> None:
         """Run at ``v`` [m/s] from now on, changing by ``v_dot`` [m/s^2], where the plant has a treadmill."""
-        keep = getattr(self._plant, "keep_speed", None)
+        keep = getattr(self.plant, "keep_speed", None)
         if keep is not None:
             keep(v, v_dot)
 
     @property
     def x_P(self) -> float:
         """True way of the rear contact [m]."""
-        return self._plant.x_P
+        return self.plant.x_P
 
     @property
     def pace(self) -> float:
         """Speed at which a person goes along with it [m/s]."""
-        return self._plant.pace
+        return self.plant.pace
 
     @property
     def y_P(self) -> float:
         """True place of the rear contact [m], as a sensor of place wants it."""
-        return self._plant.y_P
+        return self.plant.y_P
 
     @property
     def psi(self) -> float:
         """True heading [rad]."""
-        return self._plant.psi
+        return self.plant.psi
 
     @property
     def phi(self) -> float:
         """True lean [rad]."""
-        return self._plant.phi
+        return self.plant.phi
 
     def read(self) -> np.void:
         """Take one sample of the instruments."""
-        return self._plant.read()
+        return self.plant.read()
 
     def _push(self, dt: float) -> None:
         """Set the force of a half sine, its mean over the ``dt`` [s] to come."""

@@ -140,10 +140,19 @@ class PlayedPlant(PushedPlant):
         As for `hil.runners.emulation.emulated_plant`.
     memory : shared array of doubles
         Of the playmate.
+    simulated : bool
+        Kicks begin at a simulated time, that of the plant.
     """
 
-    def __init__(self, rig: Rig, scenario: Scenario, emulation: Emulation, memory: MutableSequence[float]) -> None:
-        super().__init__(rig, scenario, emulation, memory)
+    def __init__(
+        self,
+        rig: Rig,
+        scenario: Scenario,
+        emulation: Emulation,
+        memory: MutableSequence[float],
+        simulated: bool = False,
+    ) -> None:
+        super().__init__(rig, scenario, emulation, memory, simulated)
         self._wished = float(memory[_SPEED])
         self._stuck = np.zeros(3)
         self._set_profile(0.0, self._wished, self._wished)
@@ -154,7 +163,7 @@ class PlayedPlant(PushedPlant):
         self._take_speed()
         fault = int(self._memory[_FAULT])
         super().advance({DEAD: 0.0, WEAK: 0.5}.get(fault, 1.0) * T_cmd, enabled, dt)
-        plant = self._plant
+        plant = self.plant
         motion = (*plant.state, plant.T, plant.v, plant.y_P, plant.psi, not plant.released)
         self._memory[_TRUTH:] = [float(value) for value in motion]
 
@@ -175,7 +184,7 @@ class PlayedPlant(PushedPlant):
 
     def _take_speed(self) -> None:
         """Let the belt go to the speed that is wished: at once while the bicycle is held, else gently."""
-        wished, plant = float(self._memory[_SPEED]), self._plant
+        wished, plant = float(self._memory[_SPEED]), self.plant
         if not plant.released:
             if plant.p["n_speed"][0] > 1 or wished != self._wished:
                 self._set_profile(0.0, wished, wished)
@@ -186,7 +195,7 @@ class PlayedPlant(PushedPlant):
 
     def _set_profile(self, begin: float, v: float, wished: float) -> None:
         """Set the speed profile: ``v`` [m/s] until ``begin`` [s after the release], then gently on to another."""
-        p, s = self._plant.p, self._plant.s
+        p, s = self.plant.p, self.plant.s
         lasts = abs(wished - v) / QUICKEST
         p["speed"][0, :2] = 0.0
         p["speed"][0, 0, [CORNER_TIME, CORNER_SPEED]] = begin, v

@@ -5,14 +5,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.emulation.ground_forces import ground_forces
-from experiments.emulation.plaything import FAULTS, Playmate, PlayTruth
+from experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate, PlayTruth
 from experiments.live.emulated import play_choices
 from experiments.live.fits import Fitter, ToldFits
 from experiments.live.hello import hello_of
@@ -24,16 +26,17 @@ from hil.controllers.controller import Controller
 from hil.logs.folders import run_folder
 from hil.logs.header import RunHeader, new_header
 from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
 from hil.runners.operator import Operator, Outcome
-from hil.runners.session import run_realtime
+from hil.runners.paced.run import run_paced
 from models.errors import InputError
+from models.plant.scenario import Scenario
 
 LONGEST_PLAYED = 300.0  # s; then a new log begins, so that fits stay quick
 STOP_ON_PAGE = "STOP on the page"
 _BATCH, _DIGEST, _LOOK = 1.0 / 30.0, 0.1, 0.05  # s between rows, digests, looks while it rests
 _PICKED_UP = 2.0  # s that a fallen bicycle rests
 _WINDOW = 3.5  # s after a kick at which its window is whole
-_FASTEST_ANSWER = 1e-3  # s
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,10 @@ class Toy:
     Parameters
     ----------
     rig : Rig
-    paths : sequence of str
-        Pseudo-terminals of the emulated machine.
+        In simulated time.
+    scenario : Scenario
+        Its speeds count for nothing: the playmate says how fast the belt is. Each ride has a seed of its own.
+    emulation : Emulation
     playmate : Playmate
         Does to it what is asked for.
     choose : callable
@@ -55,23 +60,21 @@ class Toy:
         Slowest and fastest speed of the belt [m/s].
     out : Path
         Folder of the runs' folders.
-    extra : dict
-        What a log is to hold of the emulation.
     """
 
     rig: Rig
-    paths: Sequence[str]
+    scenario: Scenario
+    emulation: Emulation
     playmate: Playmate
     choose: Callable[[str], Controller]
     controllers: Sequence[str]
     speeds: tuple[float, float]
     out: Path
-    extra: dict[str, Any]
 
     def ground_forces(self) -> list[float] | None:
         """Forces of the ground on its wheels now [N]; None where the model has none."""
         truth = self.playmate.truth
-        if truth.held or getattr(self.extra.get("emulation"), "model", "") != "nonlinear":
+        if truth.held or self.emulation.model != "nonlinear":
             return None
         return ground_forces(self.rig.bicycle, truth)
 
@@ -90,16 +93,16 @@ class PlaySession:
     ----------
     wanted : str
         Name of the controller of this ride, or of the next.
-    zero : float
-        Host clock from which the page counts [s].
+    seeds : iterator of int
+        Of the noise of the next rides.
     """
 
     def __init__(self, toy: Toy, controller: str, server: LiveServerProcess) -> None:
         self.toy, self.server = toy, server
-        self.wanted = controller
+        self.wanted, self.seeds = controller, count(toy.scenario.seed)
         self._again = False  # a person wants another ride
         self._ended = False  # by a signal, which a ride hears in place of us
-        self.zero = time.monotonic()
+        self._zero = time.monotonic()
         self._stopped: Callable[[], bool] = lambda: False
 
     def play(self, stopped: Callable[[], bool]) -> None:
@@ -122,6 +125,15 @@ class PlaySession:
                     self._rest(outcome)
 
     @property
+    def t(self) -> float:
+        """Time of the page [s], which a ride sets to its own: it slows where the computer is too busy."""
+        return time.monotonic() - self._zero
+
+    @t.setter
+    def t(self, t: float) -> None:
+        self._zero = time.monotonic() - t
+
+    @property
     def over(self) -> bool:
         """Has play ended?"""
         return self._ended or self._stopped() or not self.server.alive
@@ -141,7 +153,7 @@ class PlaySession:
     def header(self, schedule: Controller) -> RunHeader:
         """Describe the next ride, as the log of it will."""
         rig = self.toy.rig
-        return new_header(rig, schedule, rig.calibrated(), runner="realtime", label=self.label())
+        return new_header(rig, schedule, rig.calibrated(), runner="lockstep", label=self.label())
 
     def label(self) -> str:
         """Words for the next ride."""
@@ -159,9 +171,8 @@ class PlaySession:
         )
 
     def event(self, kind: Any, text: str, t: float | None = None) -> None:
-        """Tell the page that something happened at ``t`` [s, host clock], by default now."""
-        at = (time.monotonic() if t is None else t) - self.zero
-        self.server.tell(as_text(LiveEvent(t=at, kind=kind, text=text)))
+        """Tell the page that something happened at ``t`` [s], by default now."""
+        self.server.tell(as_text(LiveEvent(t=self.t if t is None else t, kind=kind, text=text)))
 
     def heed(self, stop: Callable[[str], None]) -> None:
         """Do what pages have asked for; ``stop`` ends a ride and is told why."""
@@ -195,8 +206,7 @@ class PlaySession:
 
         def tell() -> None:
             while not over.is_set():
-                t = time.monotonic() - self.zero
-                told = LiveStatus(t=t, state=words, code="DISARMED", why=why, still=True, age_s=0.0)
+                told = LiveStatus(t=self.t, state=words, code="DISARMED", why=why, still=True, age_s=0.0)
                 self.server.tell(as_text(told))
                 over.wait(_DIGEST)
 
@@ -210,17 +220,17 @@ class PlaySession:
 
 
 class _Ride:
-    """One ride: a run in real time, of which the page hears."""
+    """One ride: a run at the speed of the clock on the wall, of which the page hears."""
 
     def __init__(self, session: PlaySession, schedule: Controller, fitter: Fitter) -> None:
         self._session, self._schedule, self._fitter = session, schedule, fitter
         self._toy, self._server = session.toy, session.server
-        self._narrator = Narrator(session.header(schedule), session.zero)
+        self._narrator = Narrator(session.header(schedule), 0.0)
         self._operator = Operator(LONGEST_PLAYED)
         self.folder = run_folder(self._toy.out, self._toy.rig.bicycle.name, session.wanted)
         self._rows: list[np.void] = []
         self._batch_at = self._digest_at = -np.inf
-        self._began: float | None = None
+        self._began = np.nan  # s, time of the page at the ride's
         self._stopped = False  # by a page
         self._kicked_at = np.inf  # of the newest kick that has not been fitted
         self._told = ToldFits()
@@ -231,19 +241,16 @@ class _Ride:
         self._fitter.forget()  # what it asked for is of the ride before
         with self._session.telling("starting", "") as started:
             self._started = started
-            return run_realtime(
+            return run_paced(
                 self.folder,
                 toy.rig,
                 self._schedule,
-                list(toy.paths),
-                LONGEST_PLAYED,
-                label=self._session.label(),
-                extra=toy.extra,
-                watch=self._watch,
-                operator=self._operator,
-                allow_mismatch=True,
-                allow_unstable=True,
-                speeds=(toy.playmate.speed,),
+                partial(PlayedPlant, memory=toy.playmate.memory, simulated=True),
+                replace(toy.scenario, seed=next(self._session.seeds)),
+                self._operator,
+                self._watch,
+                toy.emulation,
+                self._session.label(),
             )
 
     @property
@@ -251,25 +258,26 @@ class _Ride:
         """Did Ctrl-C or another signal end the ride?"""
         return bool(self._operator.interrupted) and not self._stopped
 
-    def _watch(self, row: np.void) -> None:
-        """Tell the newest row, and heed the page."""
-        session, operator, now = self._session, self._operator, float(row["t_host"])
-        self._started.set()
-        if self._began is None:
-            self._began = now
+    def _watch(self, row: np.void, rate: float) -> None:
+        """Tell the newest row, and the rate of the bicycle's clock; heed the page."""
+        session, operator, t, now = self._session, self._operator, float(row["t_host"]), time.monotonic()
+        if not self._started.is_set():
+            self._started.set()
+            self._began = session.t - t
+            self._narrator.t_zero = -self._began
+        session.t = self._began + t
         if session.over:
             operator.interrupt("play has ended")
         session.heed(self._stop)
         self._tell_kicks()
-        if not self._rows or row["k"] != self._rows[-1]["k"]:
-            self._rows.append(row)
+        self._rows.append(row)
         if now - self._batch_at >= _BATCH:
             self._batch_at = now
             self._tell_rows()
         if now - self._digest_at >= _DIGEST:
             self._digest_at = now
-            self._tell_digest(row)
-            self._look_for_fits(now)
+            self._tell_digest(row, rate)
+            self._look_for_fits(t)
 
     def _stop(self, why: str) -> None:
         if not self._operator.interrupted:
@@ -282,18 +290,17 @@ class _Ride:
             if t is not None:
                 self._operator.marks.append((t, "kick", text))
                 self._kicked_at = t
-            self._session.event("kick" if t is not None else "note", text, t)
+            self._session.event("kick" if t is not None else "note", text, None if t is None else self._began + t)
 
     def _tell_rows(self) -> None:
         rows, self._rows = np.array(self._rows), []
-        self._server.tell(as_text(rows_message(rows, self._session.zero)))
+        self._server.tell(as_text(rows_message(rows, -self._began)))
         for event in self._narrator.events(rows):
             self._server.tell(as_text(event))
 
-    def _tell_digest(self, row: np.void) -> None:
+    def _tell_digest(self, row: np.void, rate: float) -> None:
         log = next(self.folder.glob("*.mcap"), None)
         size = log.stat().st_size if log else None
-        age = max(time.monotonic() - float(row["t_host"]), _FASTEST_ANSWER)
         room = os.statvfs(self._toy.out)
         told = self._narrator.status(
             row,
@@ -301,23 +308,23 @@ class _Ride:
             recording=str(self.folder),
             recording_bytes=size,
             disk_left=room.f_bavail * room.f_frsize,
-            age_s=age,
+            age_s=0.0,
+            pace=round(rate, 2),
         )
         self._server.tell(as_text(told))
 
-    def _look_for_fits(self, now: float) -> None:
-        """Ask for the fits once a kick's window is whole; tell those that are new."""
-        if self._fitter.free and now - self._kicked_at > _WINDOW:
+    def _look_for_fits(self, t: float) -> None:
+        """Ask for the fits once a kick's window is whole at ``t`` [s of the ride]; tell those that are new."""
+        if self._fitter.free and t - self._kicked_at > _WINDOW:
             self._kicked_at = np.inf
             self._fitter.ask(self.folder)
-        if self._began is None or (found := self._fitter.found()) is None:
+        if (found := self._fitter.found()) is None:
             return
-        shift = self._began - self._session.zero
         for fit in found.fits:
             if not self._told.is_new(fit):
                 continue
             times = {"t_start": fit.t_start, "t_end": fit.t_end}
-            moved = {name: None if t is None else t + shift for name, t in times.items()}
+            moved = {name: None if at is None else self._began + at for name, at in times.items()}
             self._server.tell(as_text(fit.model_copy(update=moved)))
             agreement = "" if fit.z is None else f", {fit.z:.1f} standard deviations from the prediction"
             found_at = f"{fit.mode} at {fit.speed:.2f} m/s: {fit.re:.2f}, {fit.im:.2f} i"

@@ -179,7 +179,7 @@ class LiveStatus(_Message):
     age_s: OptionalNumber = None  # of the newest row when this was written
     pages: int = 0  # that look on
     ground_forces: list[float] | None = None  # N, emulated nonlinear bicycle: rear, front; along, right, up
-    pace: OptionalNumber = None  # of a replay; 0 while it stands still
+    pace: OptionalNumber = None  # s of the log a second: of a replay, 0 while it stands still, or of a played bicycle
 
 
 class LiveEvent(_Message):

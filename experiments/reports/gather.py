@@ -88,7 +88,7 @@ def report_on(
             course=course,
             foreseen=foreseen,
             schedules=tuple(schedules.values()),
-            timings={log.folder.name: log.ticks for log in logs if log.header.runner == "realtime"},
+            timings={log.folder.name: log.ticks for log in logs if log.header.time == "real"},
             runs=[_run_row(log) for log in logs],
             unanalysed=_unanalysed(logs, {response.source for response in analysis.responses}),
             provenance={

@@ -33,6 +33,7 @@ _Part = TypeVar("_Part")
 # kind of what stands under a key, or under a key of a key; anything else is no header of ours
 _KINDS: dict[str, tuple[type, str]] = {
     "runner": (str, "a text"),
+    "time": (str, "a text"),
     "label": (str, "a text"),
     "controller": (str, "a text"),
     "schedule": (str, "a text"),
@@ -95,6 +96,11 @@ class RunHeader:
     def runner(self) -> str:
         """Carrier of the bytes: "lockstep" or "realtime"; empty if unknown."""
         return str(self.content.get("runner", ""))
+
+    @property
+    def time(self) -> str:
+        """Time that `t_host` counts: "simulated", or "real"; empty if unknown."""
+        return str(self.content.get("time", {"lockstep": "simulated", "realtime": "real"}.get(self.runner, "")))
 
     @property
     def protocol(self) -> int:
@@ -321,7 +327,7 @@ def new_header(
     runner : str
         Carrier of the bytes: "lockstep" or "realtime".
     simulated : bool
-        Simulated time: no date and no command line are written, so that the same seed gives the same bytes.
+        Nobody takes part: no date and no command line are written, so that the same seed gives the same bytes.
     label : str
         Words for tables and reports.
     task : Task
@@ -351,6 +357,7 @@ def new_header(
     return header_of(
         {
             "runner": runner,
+            "time": "simulated" if runner == "lockstep" else "real",
             "protocol": PROTOCOL_VERSION,
             **{key: value for key, value in told.items() if value not in (None, "")},
             **(task.as_record() if task else {}),

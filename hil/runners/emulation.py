@@ -114,6 +114,14 @@ def emulated_node(rig: Rig) -> NodeConfig:
     )
 
 
+def rig_in_simulated_time(rig: Rig) -> Rig:
+    """Machine with our node, and its sensor of place where it has one; the speed is what the scenario says."""
+    place = replace(rig.place, delay=0.0) if rig.place is not None else None
+    ports = (RigPort(), *(port for port in rig.ports if port.carries == ("place",)))
+    simulated = replace(rig, ports=ports, place=place, speed_drive=None)
+    return replace(simulated, clock="device", command_delay=None, latency_days=0.0)
+
+
 def emulated_place(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> np.void | None:
     """Make the sensor of place of a rig in simulated time, a record of PLACE_TWIN; None where it has none."""
     if rig.place is None:

@@ -137,35 +137,59 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
     int
         Bytes on the tape.
     """
-    node, wire, length = bench.node, bench.wire, 0
+    length = 0
     for i in range(rows.size):
         t = bench.k[0] * dt
         if bench.belt.on:
-            hear_speed_drive(bench.belt, wire.tx[-1], wire.n_tx[-1], t)
+            hear_speed_drive(bench.belt, bench.wire.tx[-1], bench.wire.n_tx[-1], t)
             move_belt(bench.belt, t, dt)
             run_with_belt(bench.p[0], bench.s[0], bench.belt.speed - dt * bench.belt.change, bench.belt.change)
         if bench.k[0] > 0:
-            command, enabled = drive_output(node, (bench.k[0] - 1) * dt)
+            command, enabled = drive_output(bench.node, (bench.k[0] - 1) * dt)
             bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, command, enabled, dt)
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
-        awake = sampling_instant(node, bench.readings, bus, t, t)
-        wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
-        if bench.place.on:
-            x = bench.s[0].x
-            if bench.s[0].held:  # a person goes along
-                bench.place.walked += dt * bench.p[0].speed[0, CORNER_SPEED]
-            see_place(bench.place, t, x[X_P], x[Y_P], x[PSI], x[PHI])
-            wire.n_rx[1] = send_place(bench.place, t, wire.rx[1])
-        if bench.belt.on:
-            wire.n_rx[-1] = tell_speed_drive(bench.belt, t, wire.rx[-1])
-        tick(loop, wire, t, t, rows[i])
-        post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
-        rows[i].n_wire = tape_length(wire)
-        length = write_tape(wire, tape, length)
+        awake, length = exchange_bytes(loop, bench, bus, dt, rows[i], tape, length)
         if diary.size > 0:
             _confide(bench, awake, t, diary[i])
         bench.k[0] += 1
     return length
+
+
+@njit(cache=True, nogil=True)
+def exchange_bytes(loop, bench, bus, dt, row, tape, length):
+    """Let the node measure what the instruments read at this instant, and the tick answer it.
+
+    Parameters
+    ----------
+    loop, bench, bus, dt
+        As of `run_ticks`.
+    row : record of TICK
+        Filled.
+    tape : array of u1
+        The bytes of this tick are added to it.
+    length : int
+        Bytes on it before.
+
+    Returns
+    -------
+    bool, int
+        Whether the node took a sample, and the bytes on the tape.
+    """
+    node, wire, t = bench.node, bench.wire, bench.k[0] * dt
+    awake = sampling_instant(node, bench.readings, bus, t, t)
+    wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
+    if bench.place.on:
+        x = bench.s[0].x
+        if bench.s[0].held:  # a person goes along
+            bench.place.walked += dt * bench.p[0].speed[0, CORNER_SPEED]
+        see_place(bench.place, t, x[X_P], x[Y_P], x[PSI], x[PHI])
+        wire.n_rx[1] = send_place(bench.place, t, wire.rx[1])
+    if bench.belt.on:
+        wire.n_rx[-1] = tell_speed_drive(bench.belt, t, wire.rx[-1])
+    tick(loop, wire, t, t, row)
+    post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
+    row.n_wire = tape_length(wire)
+    return awake, write_tape(wire, tape, length)
 
 
 @njit(cache=True, nogil=True)

@@ -62,6 +62,7 @@ onMessage((message) => {
   } else if (message.type === "status") {
     top.onStatus();
     side.onStatus();
+    play.onStatus();
     $("forces").hidden = !measured.deep || !store.status.ground_forces;
   } else if (message.type === "heard") top.onHeard(message);
   else if (message.type === "campaign") side.onCampaign();

@@ -6,6 +6,7 @@ import { $, element, number, say } from "../words.js";
 
 const KEYS = [["kick", "← → kick"], ["speed", "↑ ↓ speed"], ["wind", "A D wind"], ["controller", "1 to 9 controller, S start again"], ["stop", "space stop"]];
 const STEP = { "set-speed": 0.2, wind: 2 };
+const KEEPS_UP = 0.95; // of real time
 
 export function start() {
   $("kick-left").addEventListener("click", () => kick("left"));
@@ -59,6 +60,13 @@ function heed(event) {
     $("controller").dispatchEvent(new Event("change"));
   } else return;
   event.preventDefault();
+}
+
+/** Say by how much the bicycle's clock is slower than that on the wall. */
+export function onStatus() {
+  const { pace } = store.status;
+  $("slow").hidden = store.isReplay || !Number.isFinite(pace) || pace >= KEEPS_UP;
+  if (!$("slow").hidden) say($("slow"), `This computer is busy: the bicycle's clock runs at ${number(pace, 2)} of real time`);
 }
 
 export function onHello() {

@@ -1,12 +1,11 @@
 """`riderless play` from end to end: a browser kicks, breaks and stops a bicycle that arms and starts itself."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ import pytest
 
 from tests.browser import a_browser
 from tests.experiments.live.page.looking import a_page, await_that
-from tests.experiments.live.page.riding import FIFO
 
-pytestmark = pytest.mark.realtime
 RIDES = 'body[data-state="RUNNING"]'
 FALLEN = "text=picked up: starts again at once"
 STOPPED = "text=stopped: S or 'start again' starts it"
@@ -24,14 +21,6 @@ MEAN = """([name, seconds]) => {
     const rows = riderless.store.rows, from = rows.at(rows.now("t") - seconds);
     return rows[name].slice(from, rows.end).reduce((sum, value) => sum + value, 0) / (rows.end - from);
 }"""
-
-
-def hurry(pid: int) -> None:
-    """Give loop and bicycle the priority that a browser without a graphics card takes from them."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    for number in (pid, *map(int, children)):
-        with suppress(PermissionError):
-            os.sched_setscheduler(number, os.SCHED_FIFO, os.sched_param(FIFO))
 
 
 @contextmanager
@@ -42,7 +31,6 @@ def playing(out: Path) -> Iterator[Any]:
         try:
             assert play.stdout
             address = json.loads(play.stdout.readline())["address"]
-            hurry(play.pid)
             with a_browser() as browser, a_page(browser, address) as page:
                 page.set_default_timeout(60_000)
                 page.wait_for_selector(RIDES)
