@@ -39,6 +39,7 @@ from experiments.live.schema import (
     as_text,
 )
 from experiments.live.watchers import MOST_ACCEPTED, MOST_UNADMITTED, Arrival, Measured, Queue, Watchers
+from models.harmless_text import harmless_sentence
 
 PERIOD = 1.0 / 30.0  # s between two batches of rows
 _WIRE_LIMIT = 1 << 16  # bytes that the library keeps before it makes a sender wait; nobody waits here
@@ -46,6 +47,7 @@ _LONGEST_LINE = 1 << 24  # bytes, of the teller
 BEAT_EVERY = 1.0  # s; pages give a link up that is silent for longer
 _ADMISSION_TIME = 5.0  # s from accepting a socket until it has shown the token, or has got its file
 _PRESSES_KEPT = 256  # names of presses that were heard
+_MOST_SENTENCES = 5  # of asyncio's, on the terminal
 _REFUSED = 1008  # closing code: against the rules
 
 
@@ -197,6 +199,23 @@ def _silent() -> logging.Logger:
     return logger
 
 
+class _Once(logging.Handler):
+    """Handler that makes one sentence of what asyncio logs, and says each once: it has lines for every connection."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._written: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the first line of a message and the error behind it to standard error, if they are new."""
+        first, error = record.getMessage().partition("\n")[0], (record.exc_info or (None, None))[1]
+        sentence = harmless_sentence(f"riderless: the server of the page: {first}" + (f" ({error})" if error else ""))
+        if sentence not in self._written and len(self._written) < _MOST_SENTENCES:
+            self._written.add(sentence)
+            with suppress(OSError):
+                os.write(2, sentence.encode() + b"\n")
+
+
 def _to_teller(text: str) -> None:
     """Write a line to standard output; a teller that does not read, or is gone, is not waited for."""
     with suppress(OSError):
@@ -217,6 +236,7 @@ def serve_handed_socket(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--host", default=LOOPBACK[0])
     told = parser.parse_args(arguments)
     os.set_blocking(1, False)
+    logging.getLogger("asyncio").addHandler(_Once())
     with socket.socket(fileno=told.socket) as listening:
         admission = Admission(listening.getsockname()[1], told.host, os.environ.pop(TOKEN_VARIABLE, ""))
         with suppress(KeyboardInterrupt):

@@ -33,6 +33,7 @@ class FoxgloveBridge:
     """
 
     def __init__(self, port: int) -> None:
+        foxglove.set_log_level("CRITICAL")  # its lines on every connection are nothing for the terminal
         self._context = foxglove.Context()
         self._channels = {
             topic: foxglove.Channel(topic, schema=schema, context=self._context) for topic, schema in schemas().items()

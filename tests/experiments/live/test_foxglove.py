@@ -1,6 +1,7 @@
 """Foxglove server beside the page, spoken to as its protocol says: channels, rows, their times; nothing is written."""
 
 import json
+import socket
 import struct
 import time
 
@@ -87,3 +88,12 @@ def test_a_port_in_use_is_said_in_a_sentence():
     pytest.importorskip("foxglove", reason="foxglove-sdk is not installed")
     with LiveServerProcess(port=0) as server, pytest.raises(InputError, match=f"found {server.port} .*by --foxglove"):
         foxglove_beside(server, server.port).__enter__()
+
+
+def test_no_client_writes_into_the_terminal(capfd):
+    pytest.importorskip("foxglove", reason="foxglove-sdk is not installed")
+    with LiveServerProcess(port=0) as server, foxglove_beside(server, 0) as address:
+        with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as raw:
+            raw.sendall(b"\xff" * 1000)
+        time.sleep(0.3)
+    assert capfd.readouterr().err == ""

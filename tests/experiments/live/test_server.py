@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -331,3 +332,22 @@ def test_a_hundred_thousand_malformed_messages(server):
                 time.sleep(0.01)
     assert feed.presses[layout.STOP_PRESSES] == 1
     server.read_run(None)
+
+
+def test_no_connection_writes_more_than_a_sentence_into_the_terminal(capfd):
+    """Asyncio wrote a traceback for every try to accept where no descriptor is left: 1 MB in four seconds."""
+    with LiveServerProcess(port=0) as process:
+        process.tell(HELLO)
+        get(process, "/")
+        for content in (b"", b"\x16\x03\x01garbage\r\n\r\n", b"GET /ws HTTP/1.1\r\nHost", b"\xff" * 100_000):
+            with socket.create_connection(("127.0.0.1", process.port)) as raw:
+                raw.sendall(content)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{process.pid}/fd")),) * 2)
+        with ExitStack() as many:
+            for _ in range(30):
+                many.enter_context(socket.create_connection(("127.0.0.1", process.port)))
+            time.sleep(0.5)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith("riderless: ")
+    assert "Too many open files" in lines[0]
