@@ -223,7 +223,7 @@ REFUSED = {
     # faults
     "--bicycles wants names of the catalogue": ["faults --count 2 --bicycles ''", "faults --bicycles Silver,,Pista"],
     "there is no bicycle 'Silvr'": ["faults --bicycles Silvr --count 2"],
-    "faults come together by 1 to 3": ["faults --together 0", "faults --together 4"],
+    "is not in the range 1<=x<=3": ["faults --together 0", "faults --together 4"],
     "with no faults none come together": ["faults --together 2 --threats none"],
     "--threats place has bicycles and devices of its own": [
         "faults --threats place --together 2",
