@@ -1,4 +1,4 @@
-# Two commands matter: `make run` (the main job, no hardware) and `make test`.
+# Two commands matter: `make run` (the main job, no hardware) and `make test`. Each installs what it needs, once.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,8 @@ READY := $(VENV)/.ready
 # Some containers forbid Python to keep what it has compiled: each command and test would read all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: page-libraries run test test-all docs docs-ready docs-short release-check test-oldest bench soak fuzz mutants lint format clean
+.PHONY: page-libraries run run-realtime test test-all docs docs-short release-check test-oldest bench soak fuzz mutants lint format clean
+.PHONY: test-ready lint-ready docs-ready release-ready
 .DELETE_ON_ERROR:
 
 # An environment whose interpreter is gone (half deleted, moved) heals itself.
@@ -16,19 +17,37 @@ ifneq ($(shell $(BIN)/python -c 'print(1)' 2>/dev/null),1)
 endif
 
 $(READY): pyproject.toml constraints.txt
-	@echo "installing into $(VENV) ..."
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	touch $@
+	@echo "installing into $(VENV): a minute or two, 700 MB"
+	@.ci/install $(VENV) "$(PYTHON)"
+	@touch $@
 
-# First a result to look at, in simulated time; then the whole campaign, in real time; then a belt with edges and another kind of drive.
+# Tools come beside it with the first target that uses them.
+$(VENV)/.ready-%: $(READY)
+	@echo "installing what is needed for: $*"
+	@.ci/install $(VENV) 'riderless[$*]'
+	@touch $@
+
+test-ready lint-ready docs-ready release-ready: %-ready: $(VENV)/.ready-%
+
+# First a result to look at; then the whole campaign, on a belt with edges, and one under another kind of drive. All three
+# in simulated time: they end alike on every computer. Then a ride in real time, whose log is replayed: as this computer
+# is now (exit code 3: it was too busy, and the ride has said so).
+TOO_BUSY := 3
+RIDE := runs/ride-$(shell date +%Y%m%d-%H%M%S)
 run: $(READY)
 	@echo "a first look: one bicycle, three kicks, in simulated time (the first time, compiling takes half a minute)"
 	$(BIN)/riderless campaign docs/campaigns/first_look.toml --out runs
-	@echo "look at that report; meanwhile the whole campaign, on a belt with edges, in real time: some four minutes"
-	$(BIN)/riderless campaign --out runs
-	@echo "and under a drive that obeys a steer rate, in simulated time: some twenty seconds"
+	@echo "look at that report; meanwhile the whole campaign, on a belt with edges"
+	$(BIN)/riderless campaign --lockstep --out runs
+	@echo "and under a drive that obeys a steer rate"
 	$(BIN)/riderless campaign docs/campaigns/rate_drive.toml --out runs
+	@echo "and a ride in real time, with kicks: half a minute; then its log is replayed"
+	$(BIN)/riderless run --emulated --floor --out $(RIDE) || [ $$? = $(TOO_BUSY) ]
+	$(BIN)/riderless replay $(RIDE)/*
+
+# The whole campaign in real time: some four minutes of a computer that has little else to do.
+run-realtime: $(READY)
+	$(BIN)/riderless campaign --out runs/realtime || [ $$? = $(TOO_BUSY) ]
 
 # A file's tests stay with one worker, so that what they share is made once; in their order, for the long files come early.
 # Two workers more than two processors: some tests wait for processes, disks and browsers.
@@ -38,69 +57,61 @@ SPREAD := --dist loadfile --no-loadscope-reorder
 WORKERS := -n 4 $(SPREAD)
 REALTIME_WORKERS := -n 2 $(SPREAD)
 
-test: $(READY)
+test: $(VENV)/.ready-test
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not realtime"
 	$(BIN)/python -m pytest $(REALTIME_WORKERS) -m "realtime and not slow"
 
-test-all: $(READY)
+test-all: $(VENV)/.ready-test
 	$(BIN)/python -m pytest $(WORKERS) -m "not realtime"
 	$(BIN)/python -m pytest $(REALTIME_WORKERS) -m realtime
 
 # The site, in build/site. `docs-short` runs only the short examples of its gallery.
-DOCS_READY := $(VENV)/.ready-docs
-$(DOCS_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
-	touch $@
-
-docs-ready: $(DOCS_READY)
-
-docs: $(DOCS_READY)
+docs: $(VENV)/.ready-docs
 	GALLERY=all $(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/site-state docs build/site
 	$(BIN)/python -m tests.tools.offline build/site
 	@echo "the site: build/site/index.html"
 
-docs-short: $(DOCS_READY)
+docs-short: $(VENV)/.ready-docs
 	GALLERY=short $(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/site-state docs build/site
 	$(BIN)/python -m tests.tools.offline build/site
 
 # Wheel and sdist built, checked, installed in empty environments of each Python found, and used. Publishes nothing.
-release-check: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+release-check: $(VENV)/.ready-release
 	$(BIN)/python -m tests.tools.release
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-oldest:
 	$(PYTHON) -m venv --clear build/oldest
-	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
 	build/oldest/bin/python -m pytest $(WORKERS) -m "not slow and not realtime" tests/models tests/firmware_interface tests/hil tests/experiments/analysis
 
 # The two libraries of the live page, from npm, as they lie in experiments/live/page/vendor; only to take newer ones. Wants Node.
 page-libraries:
 	cd tests/tools/page_libraries && npm ci --no-audit --no-fund && npm run --silent build
 
-bench: $(READY)
+bench: $(VENV)/.ready-test
 	$(BIN)/python -m tests.tools.bench
 	$(BIN)/python -m tests.tools.bench_live
 	$(BIN)/python -m tests.tools.bench_page
 
-soak: $(READY)
+soak: $(VENV)/.ready-test
 	$(BIN)/python -m tests.tools.soak --minutes 30
 
-fuzz: $(READY)
+fuzz: $(VENV)/.ready-test
 	$(BIN)/python -m tests.tools.fuzz --bytes 1e8
 	$(BIN)/python -m tests.tools.fuzz_files --mutants 1e5
 
 # make mutants ARGS="--only hil/loop/tick.py --jobs 2"
-mutants: $(READY)
+mutants: $(VENV)/.ready-test
 	$(BIN)/python -m tests.tools.mutants $(ARGS)
 
-lint: $(READY)
+lint: $(VENV)/.ready-lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m tests.tools.lint
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(VENV)/.ready-lint
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 clean:

@@ -12,8 +12,8 @@ from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from firmware_interface.kernel_folder import kernel_folder
+from hil.commissioning.floor import measured_floor
 from tests.paths import SHARED
-from tests.realtime_floor import measured_floor
 
 kernel_folder()  # the programs that tests start find it too, whatever home they are given
 gc.set_threshold(50_000, 20, 20)  # of what tests import and make little is garbage, and looking for it took a twentieth

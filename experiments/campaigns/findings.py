@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.analysis.analyze import Analysis
 from experiments.campaigns.file import Campaign
-from experiments.campaigns.folder import FinishedRun
+from experiments.campaigns.folder import FinishedRun, missing_sentence
 from experiments.campaigns.foreseen import foreseen_sections
 from experiments.datatypes import Response
 from experiments.frequency.goodness_of_fit import response_document
@@ -31,12 +31,15 @@ class CampaignFindings:
         The report; None without a good run to report on.
     unusable : tuple of str
         Why a run gave no frequency response.
+    missing : str
+        Which runs of the campaign are missing and why, in a sentence; empty if none is.
     """
 
     analysis: Analysis
     page: Path | None
     responses: tuple[FrequencyResponse, ...]
     unusable: tuple[str, ...]
+    missing: str = ""
 
     def __repr__(self) -> str:
         return (
@@ -77,7 +80,7 @@ def finish_campaign(
     good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
     kicked = [c for c in campaign.conditions if c.kicked and c.name in good]
     played = [c for c in campaign.conditions if c.excitation.kind != "none" and not c.kicked and c.name in good]
-    analysis, page = Analysis((), (), ()), None
+    analysis, page, missing = Analysis((), (), ()), None, missing_sentence(campaign, runs)
     if kicked:
         analysis = analysed([read_recording(good[c.name]) for c in kicked])
     responses: list[FrequencyResponse] = []
@@ -98,5 +101,6 @@ def finish_campaign(
             no_frequency=unusable,
             course=course,
             foreseen=foreseen_sections(folder),
+            missing=missing,
         )
-    return CampaignFindings(analysis, page, tuple(responses), tuple(unusable))
+    return CampaignFindings(analysis, page, tuple(responses), tuple(unusable), missing)

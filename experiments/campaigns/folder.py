@@ -7,6 +7,7 @@ are kept too, with their reason, and made again. A run that was killed has no st
 import fcntl
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def _finished_run(folder: Path) -> tuple[FinishedRun, str]:
         return FinishedRun("", folder, Outcome("killed", str(error))), "~"
     name = log.header.condition.get("name", log.header.label)
     begun = str(log.header.provenance.get("utc", ""))
-    return FinishedRun(name, folder, Outcome(log.stop.reason, log.stop.cause)), begun
+    return FinishedRun(name, folder, Outcome.of_run(log)), begun
 
 
 def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:
@@ -180,6 +181,25 @@ def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list[
     return [condition for condition in campaign.conditions if condition.name not in have]
 
 
+def missing_sentence(campaign: Campaign, runs: Sequence[FinishedRun]) -> str:
+    """Say how many runs of a campaign are missing, and who ended their last attempts; empty if none is."""
+    missing = [condition.name for condition in missing_conditions(campaign, runs)]
+    if not missing:
+        return ""
+    last = {run.name: run.outcome for run in runs if run.name in missing}
+    busy = max((outcome.delay for outcome in last.values()), default=0.0)
+    names = {
+        "computer": f"by this computer, which was too busy ({1e3 * busy:.0f} ms late)",
+        "machine": "by the machine",
+        "person": "by a person",
+        "killed": "with the program",
+    }
+    endings = Counter(outcome.ended_by for outcome in last.values())
+    said = [f"{endings[key]} ended {name}" for key, name in names.items() if endings[key]]
+    said += [f"{len(missing) - len(last)} not made"] if len(last) < len(missing) else []
+    return f"{len(missing)} of {len(campaign.conditions)} runs missing: {', '.join(said)}"
+
+
 def _is_finished(folder: Path, campaign: Campaign) -> bool:
     """Tell whether the campaign in a folder has come to its end."""
     if campaign.learning is not None:
@@ -234,7 +254,13 @@ def write_campaign_record(folder: Path, campaign: Campaign, runs: Sequence[Finis
 
 def run_as_json(run: FinishedRun) -> dict[str, str]:
     """Describe a run as `campaign.json` and `--json` have it."""
-    return {"condition": run.name, "run": str(run.folder), "reason": run.outcome.reason, "cause": run.outcome.cause}
+    return {
+        "condition": run.name,
+        "run": str(run.folder),
+        "reason": run.outcome.reason,
+        "cause": run.outcome.cause,
+        "ended_by": run.outcome.ended_by,
+    }
 
 
 @contextmanager

@@ -84,6 +84,12 @@ class CampaignResult:
             return not self.missing
         return self.course.ending is not None and (self.course.ending.kind == "reached" or not self.course.goal.asks)
 
+    @property
+    def spoilt(self) -> bool:
+        """Is all that is missing, and something is, for this computer was too busy, and the same call may make it?"""
+        last = {run.name: run.outcome.ended_by for run in self.runs}
+        return bool(self.missing) and all(last.get(one.name) == "computer" for one in self.missing)
+
     def __repr__(self) -> str:
         planned = len(self.campaign.conditions)
         state = "stopped" if self.interrupted else "finished"
@@ -97,6 +103,7 @@ class CampaignResult:
         return {
             "folder": str(self.folder),
             "runs": [run_as_json(run) for run in self.runs],
+            "missing": [condition.name for condition in self.missing],
             "rehearsals": [one.as_json() for one in self.rehearsals],
             **(self.findings.as_json() if self.findings else {}),
             **({"course": course_document(self.course)} if self.course else {}),

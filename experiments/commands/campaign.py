@@ -7,6 +7,7 @@ import typer
 
 from experiments.commands._law import AllowedLaws, require_allowed_laws
 from experiments.commands._live_page import LivePage, feed_of
+from experiments.commands._too_busy import TOO_BUSY
 from experiments.commands._unattended import ArmUnattended
 from experiments.commands._whole_numbers import MOST_SEED
 
@@ -120,7 +121,7 @@ def campaign(
     else:
         show_finished(result.findings, result.folder)
     if not result.complete:
-        raise typer.Exit(1)
+        raise typer.Exit(TOO_BUSY if result.spoilt else 1)
 
 
 def _ports_of(machine: "Rig | None", given: list[str], unattended: bool) -> tuple[list[str], bool]:

@@ -7,6 +7,7 @@ import typer
 
 from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
+from experiments.commands._too_busy import TOO_BUSY, FloorOption, floor_beside, judged_beside
 from experiments.commands._trust import Trust
 from experiments.commands._unattended import ArmUnattended
 from experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
@@ -60,6 +61,7 @@ def run(
         typer.Option("--allow-unstable", help="Run gains under which the bicycle falls by itself, or nobody can say."),
     ] = False,
     live: LivePage = False,
+    floor: FloorOption = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     yes_arm_unattended: ArmUnattended = False,
     trust: Trust = False,
@@ -70,7 +72,7 @@ def run(
     Stand by the bicycle, hold it upright and press Enter: after a second of clean data and a proof of
     the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle is armed at once;
     [ and ], or the arrows, kick it to the left and to the right. A real one is armed without a terminal only with
-    --yes-arm-unattended.
+    --yes-arm-unattended. Exit code 1: machine or program failed; 3: this computer was too busy.
     """
     from contextlib import ExitStack
 
@@ -122,13 +124,14 @@ def run(
                 step("loading the loop")
                 warm_up(rig, schedule)
             how |= {"extra": extra, "watch": shown.watch, "feed": shown.feed}
-            outcome = run_realtime(folder, rig, schedule, paths, duration, operator=operator, **how)
-            outcome = shown.with_remarks(outcome)
+            with floor_beside(floor) as beside:
+                outcome = run_realtime(folder, rig, schedule, paths, duration, operator=operator, **how)
+            outcome = shown.with_remarks(judged_beside(beside, outcome, folder) if beside else outcome)
         except StoppedBeforeRunError as stopped:
             outcome = Outcome("abort", str(stopped))
     _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
-        raise typer.Exit(1)
+        raise typer.Exit(TOO_BUSY if outcome.ended_by == "computer" else 1)
 
 
 def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
@@ -178,7 +181,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
         refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")
     if not given["emulated"]:
         why = "only a virtual bicycle is told so; leave it out, or say --emulated"
-        refuse_ignored(context, *(() if rig.speed_drive else ("speed",)), "model", "seed", because=why)
+        refuse_ignored(context, *(() if rig.speed_drive else ("speed",)), "model", "seed", "floor", because=why)
     if names_method(given["controller"]):
         why = f"{given['controller']} is designed for this very bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)
@@ -192,8 +195,8 @@ def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
     folder = outcome.folder or folder
     exists = (folder / RUN_FILE).exists()
     if as_json:
-        run = str(folder) if exists else None
-        emit_json({"run": run, "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
+        told = {"reason": outcome.reason, "cause": outcome.cause, "ended_by": outcome.ended_by}
+        emit_json({"run": str(folder) if exists else None, **told, "remarks": outcome.remarks})
         return
     screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, sep="\n")
     if exists:

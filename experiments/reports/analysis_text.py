@@ -22,11 +22,15 @@ REMARKS_SHOWN = 8  # of one recording
 WINDOWS_LISTED = 24  # of more, only the conditions are shown
 
 
-def answer_blocks(analysis: Analysis, frequency: Sequence[FrequencyResponse] = ()) -> Iterator[Sentence]:
-    """Give the answer, which everything else follows from."""
+def answer_blocks(
+    analysis: Analysis, frequency: Sequence[FrequencyResponse] = (), missing: str = ""
+) -> Iterator[Sentence]:
+    """Give the answer, which everything else follows from, with what is ``missing`` of a campaign."""
     if not (analysis.responses or frequency):
+        if missing:
+            yield Sentence(missing, strong=True)
         return
-    answer = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons, frequency)
+    answer = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons, frequency, missing)
     yield Sentence(answer.headline, strong=True)
     for sentence in answer.details:
         yield Sentence(sentence)

@@ -5,7 +5,7 @@ no second verdict: they are counted below it, and where their count looks otherw
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from experiments.analysis.compare import windows_by_bicycle
@@ -60,6 +60,7 @@ def answer_of(
     responses: Sequence[Response] = (),
     comparisons: Sequence[Comparison] = (),
     frequency: Sequence[FrequencyResponse] = (),
+    missing: str = "",
 ) -> Answer:
     """Join the verdicts on eigenvalues and frequency responses to one answer.
 
@@ -73,7 +74,19 @@ def answer_of(
         Windows beside their predictions.
     frequency : sequence of FrequencyResponse
         Of the runs that played a torque.
+    missing : str
+        Which runs of a campaign are missing and why: said with the answer, which is one about the others.
     """
+    answer = _joined_answer(verdicts, responses, comparisons, frequency)
+    return replace(answer, headline=f"{answer.headline}; {missing}") if missing else answer
+
+
+def _joined_answer(
+    verdicts: Sequence[GoodnessOfFit],
+    responses: Sequence[Response],
+    comparisons: Sequence[Comparison],
+    frequency: Sequence[FrequencyResponse],
+) -> Answer:
     judged = [_on_eigenvalues(verdict) for verdict in verdicts] + _on_frequency_responses(frequency)
     windows = _single_windows(verdicts, responses, comparisons)
     windows += tuple(noise_sentence(bicycle, noise) for bicycle, noise in noise_of_bicycles(responses))

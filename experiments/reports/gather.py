@@ -20,6 +20,7 @@ from hil.logs.log import Run
 from hil.logs.provenance import provenance
 from hil.loop.states import State
 from hil.loop.tick_record import COUNTERS
+from hil.runners.operator import Outcome
 from models.errors import InputError
 
 
@@ -35,6 +36,7 @@ def report_on(
     force: bool = False,
     course: CourseSection | None = None,
     foreseen: Sequence[ForeseenSection] = (),
+    missing: str = "",
 ) -> Path:
     """Write the report of an analysis, with gains, timing and faults of our own runs; returns its page.
 
@@ -64,6 +66,8 @@ def report_on(
         What an experiment that ran itself chose, and why.
     foreseen : sequence of ForeseenSection
         What a campaign was said to see before it was run.
+    missing : str
+        Which of its runs are missing and why.
     """
     logs = [run if isinstance(run, Run) else run_of(run) for run in runs]
     schedules = {}
@@ -87,6 +91,7 @@ def report_on(
             no_frequency=no_frequency,
             course=course,
             foreseen=foreseen,
+            missing=missing,
             schedules=tuple(schedules.values()),
             timings={log.folder.name: log.ticks for log in logs if log.header.time == "real"},
             runs=[_run_row(log) for log in logs],
@@ -119,5 +124,6 @@ def _run_row(log: Run) -> dict:
         "name": log.folder.name,
         "state": State(int(last["state"])).name if last is not None else "no rows",
         "stop_reason": f"{log.stop.reason}: {log.stop.cause}",
+        "ended_by": Outcome.of_run(log).ended_by,
         "counters": {name: int(last[name]) for name in COUNTERS} if last is not None else {},
     }

@@ -67,6 +67,7 @@ class ReportInput:
     no_frequency: Sequence[str] = ()  # why a run that played one has none
     course: CourseSection | None = None  # of an experiment that ran itself
     foreseen: Sequence[ForeseenSection] = ()  # what a campaign was said to see before it was run
+    missing: str = ""  # which runs of a campaign are missing and why
     schedules: Sequence["GainSchedule"] = ()
     timings: Mapping[str, np.ndarray] = field(default_factory=dict)  # label -> TICK rows
     runs: Sequence[Mapping[str, Any]] = ()  # name, state, stop reason, counters (a mapping)
@@ -120,7 +121,7 @@ def _parts_of(report: ReportInput) -> _Parts:
         panels=bicycle_panels(windows, report.figure7),
         timing=_timing(report.timings),
         frequency=frequency_section.draw_section(report.frequency, report.no_frequency),
-        answer=answer_of(report.verdicts, report.responses, report.comparisons, report.frequency),
+        answer=answer_of(report.verdicts, report.responses, report.comparisons, report.frequency, report.missing),
         recordings=recording_pictures(responses, windows, report.rejected, report.runs),
     )
 

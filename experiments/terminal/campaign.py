@@ -63,7 +63,7 @@ def show_course(course: Course, found: CampaignFindings) -> None:
 
 def show_finished(found: CampaignFindings, folder: Path) -> None:
     """Print windows, frequency responses, and where the rest is."""
-    print_blocks(answer_blocks(found.analysis, found.responses))
+    print_blocks(answer_blocks(found.analysis, found.responses, found.missing))
     if found.analysis.responses:
         print_blocks(analysis_blocks(found.analysis))
     print_blocks(frequency_blocks(found.responses, found.unusable))

@@ -8,17 +8,38 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hil.loop.states import SENTENCES, Cause, Demand, State
 
+if TYPE_CHECKING:
+    from hil.logs.log import Run
+
 NOBODY_THERE = "stopped because nobody was at the live page any more, and the rig asks for a present operator"
 _AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone
 _SIGNALLED = "stopped by SIG"  # begins the sentence of an interruption by a signal, as no other does
+_TIMING = (
+    Cause.STALE_SAMPLE,
+    Cause.DRIVE_WATCHDOG,
+    Cause.DRIVE_OFF,
+    Cause.FOREIGN_COMMANDS,
+    Cause.TICKS_LATE,
+    Cause.UNATTENDED,
+    Cause.RATE_LOW,
+    Cause.RATE_HIGH,
+    Cause.CLOCK_STEP,
+    Cause.CHECK_STREAM,
+    Cause.CHECK_ENABLE,
+    Cause.CHECK_WATCHDOG,
+)  # that a computer may bring about which lets loop or emulated bicycle wait
+_LONG_DELAY = 2.0  # periods of the loop; a device that is merely silent delays a tick by half of one
+_LOOK_BACK = 1.0  # s before the cause
+_LONGEST_END = 4.0  # s of rows after the cause: ramp and aftermath
 _STOPS = (Cause.NONE, Cause.OPERATOR_STOP, Cause.OPERATOR_OFF)  # first causes where nothing but a stop ended the run
 
 
@@ -31,6 +52,30 @@ class Outcome:
     remarks: tuple[str, ...] = ()  # what else a person should know
     folder: Path | None = None  # of the log, where somebody has moved it during the run
     late_stop: str = ""  # how somebody stopped it when something else had ended it already
+    delay: float = 0.0  # s for which this computer let it wait, where that ended the run: see `host_delay`
+
+    @property
+    def ended_by(self) -> str:
+        """Name of what ended the run: "plan", "person", "computer" or "machine"; or "killed"."""
+        if self.reason == "fault":
+            return "computer" if self.delay > 0.0 else "machine"
+        return {"success": "plan", "abort": "person"}.get(self.reason, self.reason)
+
+    @classmethod
+    def of_run(cls, run: "Run") -> "Outcome":
+        """Outcome of a recorded run."""
+        outcome = cls(run.stop.reason, run.stop.cause)
+        if run.header.runner != "realtime" or outcome.reason != "fault":
+            return outcome
+        return replace(outcome, delay=host_delay(run.ticks, run.header.rig.rate, bool(run.header.emulation)))
+
+    def blaming(self, delay: float) -> "Outcome":
+        """Outcome of a run that this computer ended by a ``delay`` [s], with that in its cause; as it is for 0."""
+        if delay <= 0.0 or self.reason != "fault":
+            return self
+        busy = f"this computer was too busy for it ({1e3 * delay:.0f} ms late)"
+        cause = f"{self.cause}; {busy}: end other programs, or give --fifo 40"
+        return replace(self, cause=cause, delay=delay)
 
     @property
     def stopped(self) -> str:
@@ -41,6 +86,36 @@ class Outcome:
     def stopped_by_signal(self) -> bool:
         """Did Ctrl-C or another signal stop the run? That means the whole program."""
         return self.stopped.startswith(_SIGNALLED)
+
+
+def host_delay(rows: np.ndarray, rate: float, emulated: bool) -> float:
+    """Longest time [s] for which the computer kept a run waiting that ended by that; 0 if something else ended it.
+
+    Late wake-ups of the loop are the computer's. An emulated bicycle shares it: its clock goes as the host's, so that a
+    sample that lags behind the others shows that the bicycle, or the loop, had to wait.
+
+    Parameters
+    ----------
+    rows : (n,) array of TICK
+        Of a run in real time, the last seconds or all.
+    rate : float
+        Of the loop [Hz].
+    emulated : bool
+        The machine was emulated on this computer.
+    """
+    rows = rows[-round((_LOOK_BACK + _LONGEST_END) * rate) :]
+    if not {"t_host", "t_due", "t", "valid", "cause"} <= set(rows.dtype.names or ()) or not np.any(rows["cause"]):
+        return 0.0
+    cause, ended = int(rows["cause"][-1]), int(np.argmax(rows["cause"] == rows["cause"][-1]))
+    if cause not in _TIMING:
+        return 0.0
+    start = max(0, ended - round(_LOOK_BACK * rate))
+    before, around = rows[start : ended + 1], rows[start:]
+    delay = float(np.max(before["t_host"] - before["t_due"]))
+    lag = (around["t_host"] - around["t"])[around["valid"] == 1]
+    if emulated and lag.size:
+        delay = max(delay, float(np.ptp(lag)))
+    return delay if delay > _LONG_DELAY / rate or cause == Cause.TICKS_LATE else 0.0
 
 
 class Operator:

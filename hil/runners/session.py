@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from hil.live.feed import LiveFeed
 from hil.live.shown_run import joined_watchers, shown_run
 from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
+from hil.logs.log import read_run
 from hil.logs.writer import RunWriter
 from hil.loop.tick import LoopState
 from hil.rig.armable import require_armable, require_time_outs
@@ -34,7 +35,7 @@ from hil.runners import realtime
 from hil.runners.assembly import new_loop
 from hil.runners.disk_room import require_disk_room
 from hil.runners.log_sink import Keeper
-from hil.runners.operator import Operator, Outcome
+from hil.runners.operator import Operator, Outcome, host_delay
 from hil.runners.scheduling import describe_privileges
 from hil.runners.warmup import warm_up
 from models.errors import InputError
@@ -146,6 +147,9 @@ def run_realtime(
                 seen = joined_watchers(show, watch)
                 recorder = realtime.run_loop(fds, loop, rig.rate, operator, keep, seen, rig.clock, fifo, cpu, feed)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
+            with suppress(InputError):  # of a log that is gone, which is said below
+                log = read_run(writer.folder, everything=False, stored=True)
+                outcome = outcome.blaming(host_delay(log.ticks, rig.rate, emulated="emulation" in extra))
             outcome = _closed(writer, outcome, recorder)
     return outcome
 
