@@ -254,3 +254,35 @@ def test_a_campaign_that_an_older_version_began_goes_on(begun_before):
         run["reason"],
         run["cause"],
     )
+
+
+@pytest.mark.parametrize(
+    ("delay", "code", "who"),
+    [(0.034, 3, "1 ended by this computer, which was too busy (34 ms late)"), (0.0, 1, "1 ended by the machine")],
+)
+def test_an_answer_says_which_runs_are_missing_and_who_ended_them(tmp_path, monkeypatch, capsys, delay, code, who):
+    def attempt(condition, ports, out, watch, fifo, feed=None):
+        if "5.2" in condition.name:
+            return Attempt(condition, out / "none", Outcome("fault", "commands came too late", delay=delay))
+        return next(iter(run_conditions_in_lockstep([condition], out, watch)))
+
+    monkeypatch.setattr(runners, "_attempt", attempt)
+    monkeypatch.setattr(runners, "_twin", lambda condition, fifo: Twin())
+    monkeypatch.setattr(runners, "warm_up", lambda rig, schedule: None)
+    monkeypatch.setattr("experiments.campaigns.findings.report_on", report_without_lost_logs)
+    path = tmp_path / "two.toml"
+    path.write_text(TEXT.replace("kicks = 1", "kicks = 3").replace("1.5", "3.2"))
+    found, out, _ = call(capsys, monkeypatch, "campaign", path, "--out", tmp_path / "runs", "--json")
+    document = json.loads(out)
+    report = json.loads((Path(document["folder"]) / "report.json").read_text())
+    assert found == code
+    assert document["missing"] == ["treadmill Benchmark off 5.2 m/s"]
+    assert [run["ended_by"] for run in document["runs"]] == ["plan", *["computer" if delay else "machine"] * 3]
+    assert f"1 of 2 runs missing: {who}" in report["answer"]["headline"]
+
+
+def report_without_lost_logs(folder, title, analysis, runs, **more):
+    """Write the report as ever, of the runs that were made."""
+    from experiments.reports.gather import report_on
+
+    return report_on(folder, title, analysis, [run for run in runs if run.exists()], **more)
