@@ -42,7 +42,7 @@ run: $(READY)
 	@echo "and under a drive that obeys a steer rate"
 	$(BIN)/riderless campaign docs/campaigns/rate_drive.toml --out runs
 	@echo "and a ride in real time, with kicks: half a minute; then its log is replayed"
-	$(BIN)/riderless run --emulated --floor --out $(RIDE) || [ $$? = $(TOO_BUSY) ]
+	$(BIN)/riderless run --emulated --host-delays --out $(RIDE) || [ $$? = $(TOO_BUSY) ]
 	$(BIN)/riderless replay $(RIDE)/*
 
 # The whole campaign in real time: some four minutes of a computer that has little else to do.

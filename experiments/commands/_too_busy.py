@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 TOO_BUSY = 3  # exit code where neither program nor machine failed
 
-FloorOption = Annotated[
-    bool, typer.Option("--floor", help="Measure beside an emulated ride how late this computer lets anybody be.")
+HostDelays = Annotated[
+    bool,
+    typer.Option("--host-delays", help="Measure beside an emulated ride how late this computer lets any program be."),
 ]
 
 

@@ -7,7 +7,7 @@ import typer
 
 from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
-from experiments.commands._too_busy import TOO_BUSY, FloorOption, floor_beside, judged_beside
+from experiments.commands._too_busy import TOO_BUSY, HostDelays, floor_beside, judged_beside
 from experiments.commands._trust import Trust
 from experiments.commands._unattended import ArmUnattended
 from experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
@@ -61,7 +61,7 @@ def run(
         typer.Option("--allow-unstable", help="Run gains under which the bicycle falls by itself, or nobody can say."),
     ] = False,
     live: LivePage = False,
-    floor: FloorOption = False,
+    host_delays: HostDelays = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     yes_arm_unattended: ArmUnattended = False,
     trust: Trust = False,
@@ -124,9 +124,9 @@ def run(
                 step("loading the loop")
                 warm_up(rig, schedule)
             how |= {"extra": extra, "watch": shown.watch, "feed": shown.feed}
-            with floor_beside(floor) as beside:
+            with floor_beside(host_delays) as floor:
                 outcome = run_realtime(folder, rig, schedule, paths, duration, operator=operator, **how)
-            outcome = shown.with_remarks(judged_beside(beside, outcome, folder) if beside else outcome)
+            outcome = shown.with_remarks(judged_beside(floor, outcome, folder) if floor else outcome)
         except StoppedBeforeRunError as stopped:
             outcome = Outcome("abort", str(stopped))
     _tell(outcome, folder, as_json)
@@ -181,7 +181,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
         refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")
     if not given["emulated"]:
         why = "only a virtual bicycle is told so; leave it out, or say --emulated"
-        refuse_ignored(context, *(() if rig.speed_drive else ("speed",)), "model", "seed", "floor", because=why)
+        refuse_ignored(context, *(() if rig.speed_drive else ("speed",)), "model", "seed", "host_delays", because=why)
     if names_method(given["controller"]):
         why = f"{given['controller']} is designed for this very bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)

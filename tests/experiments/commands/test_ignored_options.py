@@ -19,6 +19,7 @@ IGNORED = {  # command line: what is said
     "run {node} --bike Yellow --emulated": "--bike would be ignored: the rig file .* carries the bicycle Benchmark",
     "run --port /dev/x --speed 4": "--speed would be ignored: only a virtual bicycle",
     "run --port /dev/x --model linear --seed 1": "--model and --seed would be ignored",
+    "run --port /dev/x --host-delays": "--host-delays would be ignored",
     "run --emulated --controller lqr --allow-mismatch": "--allow-mismatch would be ignored: lqr is designed for this",
     "run --emulated --port /dev/x": "either --port or --emulated, not both",
     "monitor --emulated --port /dev/x": "either --port or --emulated, not both",
