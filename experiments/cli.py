@@ -214,15 +214,32 @@ def _end_unheard() -> None:
 
 @contextmanager
 def _ending_tidily() -> Iterator[None]:
-    """Let SIGTERM end a command by way of its own endings: the cursor is shown again, what is half written removed."""
+    """Let SIGTERM end a command by way of its own endings: the cursor is shown again, what is half written removed.
+
+    An interrupt may fall into a callback of the compiler, which loses it and then misses what it was to compile.
+    """
+    interrupted = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        signal.default_int_handler(number, frame)
+
     if threading.current_thread() is not threading.main_thread():  # signals reach the main thread only
         yield
         return
-    before = signal.signal(signal.SIGTERM, _end)
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, _end)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
+    except RuntimeError:
+        if not interrupted:
+            raise
+        _end(signal.SIGINT, None)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

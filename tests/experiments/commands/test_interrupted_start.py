@@ -1,6 +1,10 @@
 """Ctrl-C at a terminal while the virtual bicycle starts: one sentence, and none of a process that still imports."""
 
+import contextlib
+import signal
 import sys
+
+import pytest
 
 from tests.experiments.commands.test_run_keys import Terminal
 from tests.paths import ROOT
@@ -22,3 +26,19 @@ def test_a_run_that_is_interrupted_at_its_start_says_so_and_no_more(tmp_path):
         screen.close()
     assert "abort: stopped by SIGINT before the run began" in screen.all
     assert "Traceback" not in screen.all
+
+
+def test_an_interrupt_that_the_compiler_loses_ends_a_command_all_the_same(monkeypatch):
+    """It fell into a callback of LLVM, and numba then missed "no compiled object yet": a traceback and exit code 1."""
+    from experiments import cli
+
+    def lost(*_):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(cli, "_command_line", lambda: lost)
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    assert ending.value.code == 130
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
