@@ -15,7 +15,7 @@ def test_it_is_one_run_of_three_kicks_in_simulated_time():
     assert len(condition.scenario.kicks) == 3
 
 
-def test_make_run_begins_with_it_and_goes_on_in_real_time():
+def test_make_run_begins_with_it_and_ends_with_a_ride_in_real_time_and_its_replay():
     plan = subprocess.run(
         ["make", "--dry-run", "run"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     ).stdout
@@ -23,4 +23,7 @@ def test_make_run_begins_with_it_and_goes_on_in_real_time():
     assert [FILE in line for line in campaigns] == [True, False, False]
     assert ["rate_drive.toml" in line for line in campaigns] == [False, False, True]
     assert ".toml" not in campaigns[1]
-    assert not any("--lockstep" in line for line in campaigns)
+    assert "--lockstep" in campaigns[1]
+    ride, replay = plan.splitlines()[-2:]
+    assert "riderless run --emulated" in ride
+    assert "riderless replay" in replay
