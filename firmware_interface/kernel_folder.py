@@ -28,10 +28,33 @@ _IN_USE = 86400.0  # s: a folder used since then may still be read
 
 
 def kernel_folder() -> str:
-    """Folder for this state of the sources: a user's own NUMBA_CACHE_DIR, or one that processes begun here use too."""
-    if not os.environ.get("NUMBA_CACHE_DIR"):
-        os.environ["NUMBA_CACHE_DIR"] = str(_chosen())
+    """Folder for this state of the sources, in a user's own NUMBA_CACHE_DIR where there is one.
+
+    Processes begun here find it in that variable.
+    """
+    name = _name()
+    given = os.environ.get("NUMBA_CACHE_DIR", "")
+    if not given.endswith(name):
+        os.environ["NUMBA_CACHE_DIR"] = str((given and _within(Path(given) / name)) or _chosen())
     return os.environ["NUMBA_CACHE_DIR"]
+
+
+def everything_compiled() -> Path:
+    """File that stands in the folder once everything was compiled."""
+    return Path(kernel_folder()) / "everything"
+
+
+def _within(folder: Path) -> Path | None:
+    """Make a folder where a user wants it; None where it cannot be made, which is said."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _forget_earlier_states(folder)
+        return folder
+    except OSError as error:
+        sys.stderr.write(
+            f"NUMBA_CACHE_DIR={folder.parent} is not used, for {folder} cannot be made ({error.strerror})\n"
+        )
+        return None
 
 
 def _chosen() -> Path:
@@ -54,7 +77,7 @@ def _chosen() -> Path:
 
 def _folders() -> Iterator[Path]:
     """List where kernels may lie, the best place first."""
-    name = f"kernels-{sources_fingerprint()}"
+    name = _name()
     home = os.path.expanduser("~")
     cached = Path(os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache") / "riderless"
     yield cached / name
@@ -127,12 +150,18 @@ def _forget_earlier_states(folder: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
+def _name() -> str:
+    return f"kernels-{sources_fingerprint()}"
+
+
 @cache
 def sources_fingerprint() -> str:
-    """Short hash of the sources of every room that holds compiled code, and of their names."""
+    """Short hash of the sources of every room that holds compiled code, of their names, and of what compiles them."""
     import hashlib  # brings OpenSSL, which help should not wait for
+    from importlib.metadata import version
 
-    digest = hashlib.sha256()
+    compilers = [sys.implementation.cache_tag, *(version(name) for name in ("numba", "llvmlite", "numpy"))]
+    digest = hashlib.sha256(" ".join(compilers).encode())
     for room in _ROOMS:
         for source in sorted((_ROOT / room).rglob("*.py")):
             digest.update(str(source.relative_to(_ROOT)).encode() + source.read_bytes())

@@ -11,11 +11,11 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
-from firmware_interface.kernel_folder import kernel_folder
+from firmware_interface.kernel_folder import everything_compiled
 from hil.commissioning.floor import measured_floor
 from tests.paths import SHARED
 
-kernel_folder()  # the programs that tests start find it too, whatever home they are given
+everything_compiled().touch()  # in a folder that what tests start finds too: each compiles what it needs
 gc.set_threshold(50_000, 20, 20)  # of what tests import and make little is garbage, and looking for it took a twentieth
 # Started in the background by a shell, the tests would hand a SIGINT that is ignored on to the programs they interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

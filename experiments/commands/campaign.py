@@ -65,11 +65,9 @@ def campaign(
     the campaign; the same command goes on where it stopped, and --new begins another. On a real bicycle a person is
     asked before each run.
     """
-    from contextlib import nullcontext
-
     from experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._warmup_steps import compiling_for_campaigns
+    from experiments.commands.warmup import compile_once
     from experiments.terminal.campaign import show_course, show_finished, show_rehearsals
     from experiments.terminal.campaign_display import TerminalDisplay, UnattendedDisplay
     from experiments.terminal.console import emit_json, progress_screen
@@ -93,6 +91,7 @@ def campaign(
     if dry:
         refuse_ignored(context, "resume", because="--dry-run rehearses every condition; leave one of them out")
         refuse_ignored(context, "foresee", because="--dry-run says it anyway; leave one of them out")
+        compile_once()
         made = rehearse_campaign(whole, display=display)
         show_rehearsals(made, () if whole.learning else foresee_campaign(whole, made, display), as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
@@ -102,9 +101,9 @@ def campaign(
     if unattended:
         display = UnattendedDisplay(heed)
     display.feed = None if whole.lockstep else feed_of(live)
-    with compiling_for_campaigns() if whole.lockstep else nullcontext():
-        how: dict[str, Any] = {"resume": resume, "new": new, "foresight": foresee, "ports": paths, "fifo": fifo}
-        result = run_campaign(whole, out, whole.lockstep, display=display, **how)
+    compile_once()
+    how: dict[str, Any] = {"resume": resume, "new": new, "foresight": foresee, "ports": paths, "fifo": fifo}
+    result = run_campaign(whole, out, whole.lockstep, display=display, **how)
     if result.findings is None:
         chances = (1 if seed is None else seed, model) if whole.usual else None
         to_make = "" if result.course else f" with {len(result.missing)} of {len(whole.conditions)} runs to make"

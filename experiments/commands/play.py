@@ -35,6 +35,7 @@ def play(
     from contextlib import ExitStack
 
     from experiments.commands._toy import emulated_rig_of_name, make_toy, open_browser, require_playable
+    from experiments.commands.warmup import compile_once
     from experiments.live.ending import heed_ending
     from experiments.live.launch import LiveServerProcess
     from experiments.live.play import PlaySession
@@ -42,10 +43,11 @@ def play(
 
     rig = emulated_rig_of_name(bike, trust)
     require_playable(rig, controller, speed)
+    compile_once()
     with ExitStack() as stack:
         server = stack.enter_context(LiveServerProcess(host, port))
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="riderless-play-")))
-        progress_screen.print("starting the virtual bicycle (the first time, compiling takes half a minute) ...")
+        progress_screen.print("starting the virtual bicycle ...")
         stopped = stack.enter_context(heed_ending())
         toy = make_toy(rig, speed, model, seed, folder)
         if as_json:

@@ -78,6 +78,7 @@ def run(
 
     from experiments.commands._rig_arguments import emulated_rig_of, gains_of, paths_of, require_duration, rig_of
     from experiments.commands._unattended import require_attended
+    from experiments.commands.warmup import compile_once
     from experiments.emulation.hand import Hand
     from experiments.emulation.hand_kicks import RELEASE_DELAY
     from experiments.emulation.spawn import start_twin
@@ -110,6 +111,7 @@ def run(
     how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
     how |= {"speeds": told, "task": Task(reference=asked, route=route, asked_speeds=_asked_speeds(rig, speed))}
     operator = Operator(duration, waiting=not (emulated or yes or extra))
+    compile_once()
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
         shown.feed = feed_of(live, ["kick"] if emulated else [])

@@ -92,6 +92,7 @@ def simulate(
     """
     from experiments.campaigns.sweeps import simulate_all
     from experiments.commands._rig_arguments import require_duration
+    from experiments.commands.warmup import compile_once
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.progress import watching
     from hil.logs.folders import new_folder, run_folder
@@ -126,6 +127,7 @@ def simulate(
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     if len(set(folders)) < len(folders):
         raise InputError("two of these runs are the same and want one folder: name each bicycle and speed once")
+    compile_once()
     results = {}
     with watching(progress_screen, cases, "simulation") as (watch, done):
         for result in simulate_all(cases, folders, jobs, dask, watch):

@@ -103,7 +103,7 @@ def law_module(file: LawFile, watched: bool = False) -> ModuleType:
     InputError
         It is not Python, stops, or defines no law.
     """
-    from numba.core.dispatcher import Dispatcher
+    from numba.extending import is_jitted
 
     where = f"<{file.name} {file.sha256}{' watched' if watched else ''}>"  # never that of a file that may change
     linecache.cache[where] = len(file.text), None, file.text.splitlines(keepends=True), where  # the compiler reads it
@@ -116,10 +116,11 @@ def law_module(file: LawFile, watched: bool = False) -> ModuleType:
     except (Exception, SystemExit) as error:  # whatever a person wrote
         what = f"{type(error).__name__}: {_one_line(error)}"
         raise InputError(f"{file.path} stops before its law is defined ({what}): correct it") from None
-    if not isinstance(getattr(module, "step", None), Dispatcher):
+    step: Any = getattr(module, "step", None)
+    if not is_jitted(step):
         raise InputError(
             f"{file.path} wants a function step(settings, state, signals, reference, out) under numba's @njit, found "
-            f"{'none' if not hasattr(module, 'step') else 'one without it'}: see docs/controllers.md"
+            f"{'none' if step is None else 'one without it'}: see docs/controllers.md"
         )
     if not isinstance(getattr(module, "LAW", None), Mapping):
         raise InputError(f"{file.path} wants a table LAW = {{...}} that describes the law: see docs/controllers.md")
@@ -149,7 +150,7 @@ def law_code(file: LawFile, watched: bool = False) -> Any:
 @contextmanager
 def _checked_indices(watched: bool) -> Iterator[None]:
     """Let numba check every index of what it compiles meanwhile, the functions that a law calls included."""
-    config: Any = import_module("numba.core.config")  # its settings are made as it is loaded
+    config: Any = import_module("numba").config  # its settings are made as it is loaded
     before = config.BOUNDSCHECK
     config.BOUNDSCHECK = 1 if watched else before
     try:

@@ -105,15 +105,3 @@ def test_list_of_commands_is_whole(monkeypatch):
     assert "..." not in out.split("Commands:")[1]
     assert max(map(len, out.splitlines())) <= 80
     assert "List the bicycles of the catalogue with their speeds of stability and sources." in " ".join(out.split())
-
-
-@pytest.mark.parametrize("arguments", [("analyze",), ("replay",), ("simulate", "Silver", "--duration", "1")])
-def test_where_all_is_compiled_no_part_of_the_compiler_is_loaded_that_only_compiling_needs(arguments, run_folder):
-    """Its registries take half a second to fill."""
-    arguments = (*arguments, run_folder) if len(arguments) == 1 else arguments
-    modules, done = loaded_modules(*arguments)
-    if "numba.np.arraymath" in modules:  # it may have compiled what the next one finds
-        modules, done = loaded_modules(*arguments)
-    assert done.returncode == 0, done.stderr
-    assert "numba.core.caching" in modules
-    assert "numba.np.arraymath" not in modules

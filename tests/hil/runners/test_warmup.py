@@ -4,15 +4,10 @@ import os
 import subprocess
 import sys
 
-import pytest
-from numba import typeof
 from numba.extending import is_jitted
 
 from firmware_interface.devices.registry import device_names
-from hil.runners.assembly import new_loop
 from hil.runners.realtime import _loop
-from hil.runners.warmup import empty_loop
-from tests.hil.machine import gains, rig_of
 
 LISTEN = """
 from numba.core import event
@@ -63,29 +58,3 @@ def test_the_loop_compiles_no_place_and_no_pace_by_itself():
     names = {function.__name__ for function in reached}
     assert {"tick", "supervise", "observe"} <= names
     assert not ONLY_WITH_SENSORS & names
-
-
-@pytest.mark.slow  # compiles the loop
-@pytest.mark.timeout(600)
-def test_second_process_compiles_for_the_very_types_of_the_loop(tmp_path):
-    ahead = names_compiled("from hil.runners.warmup import compile_from_the_end as c; c()", tmp_path)
-    assert {"supervise", "judge_plausibility", "observe", "await_sample", "write_tape", "speak"} <= set(ahead)
-    code = """
-import os
-os.cpu_count = lambda: 1
-from hil.runners.warmup import warm_up
-from tests.hil.machine import gains, rig_of
-rig = rig_of()
-warm_up(rig, gains(rig, speeds=(5.0,)))
-"""
-    left = names_compiled(code, tmp_path)
-    assert "tick" in left
-    assert not ONLY_WITH_SENSORS & set(left)
-    ours = set(ahead) - {"crc_ccitt", "impl"}  # compiled for several types
-    assert not ours & set(left)
-
-
-def test_the_loop_of_no_machine_has_the_types_of_a_machines():
-    rig = rig_of()
-    loop = new_loop(rig, gains(rig, speeds=(5.0,)), rig.calibrated().as_record())
-    assert typeof(empty_loop()) == typeof(loop)
