@@ -38,7 +38,7 @@ test-ready lint-ready docs-ready release-ready: %-ready: $(VENV)/.ready-%
 TOO_BUSY := 3
 RIDE := runs/ride-$(shell date +%Y%m%d-%H%M%S)
 run: $(READY)
-	@echo "a first look: one bicycle, three kicks, in simulated time (the first time, compiling takes half a minute)"
+	@echo "a first look: one bicycle, three kicks, in simulated time (before the first, everything is compiled: a minute or two)"
 	$(BIN)/riderless campaign docs/campaigns/first_look.toml --out runs
 	@echo "look at that report; meanwhile the whole campaign, on a belt with edges"
 	$(BIN)/riderless campaign --lockstep --out runs
@@ -61,12 +61,12 @@ WORKERS := -n 4 $(SPREAD)
 REALTIME_WORKERS := -n 2 $(SPREAD)
 
 test: $(VENV)/.ready-test
-	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not realtime"
-	$(BIN)/python -m pytest $(REALTIME_WORKERS) -m "realtime and not slow"
+	$(BIN)/python -m pytest -rs $(WORKERS) -m "not slow and not realtime"
+	$(BIN)/python -m pytest -rs $(REALTIME_WORKERS) -m "realtime and not slow"
 
 test-all: $(VENV)/.ready-test
-	$(BIN)/python -m pytest $(WORKERS) -m "not realtime"
-	$(BIN)/python -m pytest $(REALTIME_WORKERS) -m realtime
+	$(BIN)/python -m pytest -rs $(WORKERS) -m "not realtime"
+	$(BIN)/python -m pytest -rs $(REALTIME_WORKERS) -m realtime
 
 # The site, in build/site. `docs-short` runs only the short examples of its gallery.
 docs: $(VENV)/.ready-docs
@@ -86,7 +86,7 @@ release-check: $(VENV)/.ready-release
 test-oldest:
 	$(PYTHON) -m venv --clear build/oldest
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
-	build/oldest/bin/python -m pytest $(WORKERS) -m "not slow and not realtime" tests/models tests/firmware_interface tests/hil tests/experiments/analysis
+	build/oldest/bin/python -m pytest -rs $(WORKERS) -m "not slow and not realtime" tests/models tests/firmware_interface tests/hil tests/experiments/analysis
 
 # The two libraries of the live page, from npm, as they lie in experiments/live/page/vendor; only to take newer ones. Wants Node.
 page-libraries:
