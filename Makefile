@@ -108,11 +108,14 @@ fuzz: $(VENV)/.ready-test
 mutants: $(VENV)/.ready-test
 	$(BIN)/python -m tests.tools.mutants $(ARGS)
 
+# Import-linter and mypy look for packages in folders of their names: links beside each other are that.
+LINKED := riderless/__init__.py riderless/__main__.py models firmware_interface hil experiments
 lint: $(VENV)/.ready-lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/lint-imports --no-logo --no-cache
+	@mkdir -p build/links/riderless && ln -sfn $(addprefix $(CURDIR)/,$(LINKED)) build/links/riderless
+	cd build/links && $(CURDIR)/$(BIN)/lint-imports ../../.importlinter --no-logo --no-cache
 	$(BIN)/python -m tests.tools.lint
-	$(BIN)/mypy
+	cd build/links && $(CURDIR)/$(BIN)/mypy --config-file ../../pyproject.toml
 
 format: $(VENV)/.ready-lint
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .

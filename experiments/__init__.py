@@ -5,21 +5,21 @@
 
 from typing import TYPE_CHECKING
 
-from experiments.blas_threads import use_one_blas_thread
-from models.lazy_door import lazy
+from riderless.experiments.blas_threads import use_one_blas_thread
+from riderless.models.lazy_door import lazy
 
 use_one_blas_thread()  # before anything of numpy's is loaded, where that can be
 
 if TYPE_CHECKING:
-    from experiments.campaigns.session import CampaignResult, run_campaign
-    from experiments.datatypes import Comparison, Fit, Prediction, Rejected, Response, Window
-    from experiments.recordings.read import find_recordings, read_recording
-    from experiments.reports.analyze import analyze
-    from experiments.reports.html import ReportInput, write_report
-    from experiments.reports.identify import IdentificationResult, identify_parameters
-    from experiments.reports.loop import plot_design
-    from experiments.reports.result import AnalysisResult
-    from experiments.reports.theory import plot_eigenvalues
+    from riderless.experiments.campaigns.session import CampaignResult, run_campaign
+    from riderless.experiments.datatypes import Comparison, Fit, Prediction, Rejected, Response, Window
+    from riderless.experiments.recordings.read import find_recordings, read_recording
+    from riderless.experiments.reports.analyze import analyze
+    from riderless.experiments.reports.html import ReportInput, write_report
+    from riderless.experiments.reports.identify import IdentificationResult, identify_parameters
+    from riderless.experiments.reports.loop import plot_design
+    from riderless.experiments.reports.result import AnalysisResult
+    from riderless.experiments.reports.theory import plot_eigenvalues
 
 __all__ = [
     "AnalysisResult",
@@ -42,15 +42,15 @@ __all__ = [
     "write_report",
 ]
 _PLACES = {
-    "experiments.campaigns.session": ("CampaignResult", "run_campaign"),
-    "experiments.datatypes": ("Comparison", "Fit", "Prediction", "Rejected", "Response", "Window"),
-    "experiments.recordings.read": ("find_recordings", "read_recording"),
-    "experiments.reports.analyze": ("analyze",),
-    "experiments.reports.html": ("ReportInput", "write_report"),
-    "experiments.reports.identify": ("IdentificationResult", "identify_parameters"),
-    "experiments.reports.loop": ("plot_design",),
-    "experiments.reports.result": ("AnalysisResult",),
-    "experiments.reports.theory": ("plot_eigenvalues",),
+    "riderless.experiments.campaigns.session": ("CampaignResult", "run_campaign"),
+    "riderless.experiments.datatypes": ("Comparison", "Fit", "Prediction", "Rejected", "Response", "Window"),
+    "riderless.experiments.recordings.read": ("find_recordings", "read_recording"),
+    "riderless.experiments.reports.analyze": ("analyze",),
+    "riderless.experiments.reports.html": ("ReportInput", "write_report"),
+    "riderless.experiments.reports.identify": ("IdentificationResult", "identify_parameters"),
+    "riderless.experiments.reports.loop": ("plot_design",),
+    "riderless.experiments.reports.result": ("AnalysisResult",),
+    "riderless.experiments.reports.theory": ("plot_eigenvalues",),
 }
 if not TYPE_CHECKING:  # a type checker reads the imports above
     __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})

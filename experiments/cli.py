@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from experiments.commands import (
+from riderless.experiments.commands import (
     analyze,
     bikes,
     calibrate,
@@ -54,12 +54,12 @@ from experiments.commands import (
     turns,
     warmup,
 )
-from firmware_interface.errors import DeviceError
-from hil.garbage import collecting_seldom
-from hil.memory import memory_of_a_command
-from hil.output_file import NO_ROOM
-from models.errors import InputError, UnusualBicycle
-from models.harmless_text import harmless, harmless_sentence
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.garbage import collecting_seldom
+from riderless.hil.memory import memory_of_a_command
+from riderless.hil.output_file import NO_ROOM
+from riderless.models.errors import InputError, UnusualBicycle
+from riderless.models.harmless_text import harmless, harmless_sentence
 
 _UsageError: Any = typer.BadParameter.__base__
 _COLLECT_AFTER = 50_000  # objects; looking after every 700, as Python does, took a sixth of `riderless analyze`
@@ -110,7 +110,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from hil.logs.provenance import package_versions
+        from riderless.hil.logs.provenance import package_versions
 
         print(f"riderless {package_versions()['riderless']}")
         raise typer.Exit

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from experiments.dynamics import Dynamics, Theory
-from experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
-from hil.logs.log import Marker
-from hil.loop.states import State
-from models.array_types import Array
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.experiments.dynamics import Dynamics, Theory
+from riderless.experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
+from riderless.hil.logs.log import Marker
+from riderless.hil.loop.states import State
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 AGREEMENT = 3.0  # joint standard deviations within which measured and predicted agree
 OURS = "riderless"  # kind of a recording of a run of ours

@@ -2,7 +2,7 @@
 
 The 25 parameters of the bicycle are uncertain, and so are speed, drive and friction of the machine around it.
 Bands around a prediction, the search for what would explain a disagreement and the identification of parameters
-all move the same named quantities: those of `models.parameters` and those of `MACHINE_QUANTITIES`.
+all move the same named quantities: those of `riderless.models.parameters` and those of `MACHINE_QUANTITIES`.
 """
 
 import math
@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.mechanics import Mechanics
-from experiments.notebook import plus_minus, value_table
-from hil.design.sampled_plant import continuous
-from models import catalogue
-from models.array_types import Array, ComplexArray
-from models.errors import InputError
-from models.linear.perturbed import ENTRIES, Variant
-from models.linear.whipple import canonical_matrices
-from models.parameters import PARAMETERS, Bicycle
-from models.plant.drive_losses import DriveLosses
+from riderless.experiments.mechanics import Mechanics
+from riderless.experiments.notebook import plus_minus, value_table
+from riderless.hil.design.sampled_plant import continuous
+from riderless.models import catalogue
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import ENTRIES, Variant
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import PARAMETERS, Bicycle
+from riderless.models.plant.drive_losses import DriveLosses
 
 SAMPLED_LOOP = "whole sampled loop, "  # how the name of every controller's dynamics begins
 

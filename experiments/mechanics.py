@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from models.array_types import Array
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.parameters import Bicycle
 
 
 @dataclass(frozen=True)
 class Mechanics:
-    """Mechanics of a machine whose small motions some `experiments.dynamics.Dynamics` describes.
+    """Mechanics of a machine whose small motions some `riderless.experiments.dynamics.Dynamics` describes.
 
     Attributes
     ----------
@@ -24,7 +24,8 @@ class Mechanics:
         Row that gives the torque of the drive on the steer axis [N m] from the m states; None without a drive.
     readings : callable or None
         Change of the next state per unit of what each instrument, well mounted, reads, (m, 4), at a measured speed;
-        columns as `hil.design.closed_loop.MEASURED_CHANNELS`. None where nothing is fed back by way of instruments.
+        columns as `riderless.hil.design.closed_loop.MEASURED_CHANNELS`. None where nothing is fed back by way of
+        instruments.
     instruments : callable or None
         Matrix (4, m) from the states to those readings, at a measured speed.
     x_imu, z_imu : float

@@ -7,16 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from firmware_interface.calibration import Calibration
-    from firmware_interface.devices.driver import Device, DeviceRequirements, DeviceSetting, Introduction
-    from firmware_interface.devices.registry import device, device_names
-    from firmware_interface.errors import DeviceError
-    from firmware_interface.node.hello import Hello, ask_hello
-    from firmware_interface.port import FoundPort, SerialPort, found_ports, open_port
-    from firmware_interface.twins.faults import Fault, FaultKind
-    from firmware_interface.twins.machine import MachineConfig, StationConfig, VirtualMachine
-    from firmware_interface.twins.twin import TwinConfig
-    from firmware_interface.twins.virtual_node import NodeConfig, VirtualNode, VirtualProcess, spawn
+    from riderless.firmware_interface.calibration import Calibration
+    from riderless.firmware_interface.devices.driver import Device, DeviceRequirements, DeviceSetting, Introduction
+    from riderless.firmware_interface.devices.registry import device, device_names
+    from riderless.firmware_interface.errors import DeviceError
+    from riderless.firmware_interface.node.hello import Hello, ask_hello
+    from riderless.firmware_interface.port import FoundPort, SerialPort, found_ports, open_port
+    from riderless.firmware_interface.twins.faults import Fault, FaultKind
+    from riderless.firmware_interface.twins.machine import MachineConfig, StationConfig, VirtualMachine
+    from riderless.firmware_interface.twins.twin import TwinConfig
+    from riderless.firmware_interface.twins.virtual_node import NodeConfig, VirtualNode, VirtualProcess, spawn
 
 __all__ = [
     "Calibration",

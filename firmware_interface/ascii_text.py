@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 
 def ascii_bytes(words: str) -> np.ndarray:

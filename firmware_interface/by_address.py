@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 from numba import carray, types
 
-from firmware_interface.kernels import cfunc
+from riderless.firmware_interface.kernels import cfunc
 
 _BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 

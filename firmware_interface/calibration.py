@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_KIND_ANGLE, FAULT_ENCODER, FAULT_IMU
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_KIND_ANGLE, FAULT_ENCODER, FAULT_IMU
 
 # Not plain ints: numba compiles a function anew for every literal int it is handed.
 INT16_MIN, INT16_MAX = np.int64(-(2**15)), np.int64(2**15 - 1)

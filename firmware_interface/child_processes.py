@@ -22,19 +22,17 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
-from pathlib import Path
 from typing import Any
 
 _INTERRUPT = {signal.SIGINT}
 _SAFE_PATH = "PYTHONSAFEPATH"
-_ROOMS = str(Path(__file__).resolve().parents[1])  # folder of the packages that this process has
 _environment = threading.RLock()  # it is one for all threads
 
 
 def start_python(
     *arguments: str, variables: Mapping[str, str] | None = None, **options: Any
 ) -> "subprocess.Popen[bytes]":
-    """Start an interpreter that finds our packages, and nothing in the current folder.
+    """Start an interpreter that finds what is installed, and nothing in the current folder.
 
     Parameters
     ----------
@@ -45,8 +43,7 @@ def start_python(
     **options
         As `subprocess.Popen` takes them.
     """
-    path = os.pathsep.join(filter(None, [_ROOMS, os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "PYTHONPATH": path, **(variables or {})}
+    environment = {**os.environ, **(variables or {})}
     return subprocess.Popen([sys.executable, "-P", *arguments], env=environment, **options)
 
 

@@ -13,7 +13,7 @@ Everything here is compiled and runs inside the tick.
 
 import numpy as np
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 MAX_PAYLOAD = 250  # bytes; with its CRC shorter than the 254 after which COBS inserts a second byte
 FRAME_OVERHEAD = 4  # COBS byte, CRC, delimiter

@@ -1,12 +1,12 @@
 """Numba's decorators for compiled functions of all rooms, and of drivers and laws in other packages.
 
 What they compile with ``cache=True`` lies in a folder of this state of the sources: see
-`firmware_interface.kernel_folder`.
+`riderless.firmware_interface.kernel_folder`.
 """
 
 from numba import cfunc, config, njit
 
-from firmware_interface.kernel_folder import kernel_folder
+from riderless.firmware_interface.kernel_folder import kernel_folder
 
 __all__ = ["cfunc", "njit"]
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import serial
 from serial.tools import list_ports
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.port_users import port_users
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.port_users import port_users
 
 DEFAULT_BAUD = 921600
 ASK_AGAIN = 0.1  # s between two requests

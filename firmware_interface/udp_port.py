@@ -11,8 +11,8 @@ import os
 import socket
 import struct
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.port import SerialPort, open_port
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.port import SerialPort, open_port
 
 UDP_PREFIX = "udp:"
 LONGEST_PACKET = 1024  # bytes

@@ -6,34 +6,34 @@ or on a machine by `run_realtime`, and logs by `read_run` and `replay`.
 
 from typing import TYPE_CHECKING
 
-from models.lazy_door import lazy
+from riderless.models.lazy_door import lazy
 
 if TYPE_CHECKING:
-    from hil.controllers.compiled import CompiledController, read_law
-    from hil.controllers.law_file import name_law
-    from hil.controllers.lti import LTIController
-    from hil.design.compensators.methods import design_compensator
-    from hil.design.control_systems import ControlSystems, control_systems
-    from hil.design.margins import Margins, margins
-    from hil.design.methods import design
-    from hil.design.sampled_plant import LoopTiming, sampled_model
-    from hil.design.schedule import GainSchedule
-    from hil.logs.export import export_run
-    from hil.logs.header import RunHeader
-    from hil.logs.log import Marker, Run, Stop, read_run
-    from hil.loop.excitation import Excitation
-    from hil.loop.limits import Limit, Limits
-    from hil.loop.observer import Observer
-    from hil.loop.reference import Reference
-    from hil.loop.states import Cause, Demand, State, Symptom, Verdict
-    from hil.rig.file import read_rig
-    from hil.rig.rig import Rig, RigPort
-    from hil.rig.task import Task
-    from hil.runners.emulation import Emulation
-    from hil.runners.operator import Operator, Outcome
-    from hil.runners.replay import Replay, replay
-    from hil.runners.session import run_realtime
-    from hil.runners.simulated_run import simulate
+    from riderless.hil.controllers.compiled import CompiledController, read_law
+    from riderless.hil.controllers.law_file import name_law
+    from riderless.hil.controllers.lti import LTIController
+    from riderless.hil.design.compensators.methods import design_compensator
+    from riderless.hil.design.control_systems import ControlSystems, control_systems
+    from riderless.hil.design.margins import Margins, margins
+    from riderless.hil.design.methods import design
+    from riderless.hil.design.sampled_plant import LoopTiming, sampled_model
+    from riderless.hil.design.schedule import GainSchedule
+    from riderless.hil.logs.export import export_run
+    from riderless.hil.logs.header import RunHeader
+    from riderless.hil.logs.log import Marker, Run, Stop, read_run
+    from riderless.hil.loop.excitation import Excitation
+    from riderless.hil.loop.limits import Limit, Limits
+    from riderless.hil.loop.observer import Observer
+    from riderless.hil.loop.reference import Reference
+    from riderless.hil.loop.states import Cause, Demand, State, Symptom, Verdict
+    from riderless.hil.rig.file import read_rig
+    from riderless.hil.rig.rig import Rig, RigPort
+    from riderless.hil.rig.task import Task
+    from riderless.hil.runners.emulation import Emulation
+    from riderless.hil.runners.operator import Operator, Outcome
+    from riderless.hil.runners.replay import Replay, replay
+    from riderless.hil.runners.session import run_realtime
+    from riderless.hil.runners.simulated_run import simulate
 
 __all__ = [
     "Cause",
@@ -79,31 +79,31 @@ __all__ = [
 ]
 
 _PLACES = {
-    "hil.controllers.compiled": ("CompiledController", "read_law"),
-    "hil.controllers.law_file": ("name_law",),
-    "hil.controllers.lti": ("LTIController",),
-    "hil.design.control_systems": ("ControlSystems", "control_systems"),
-    "hil.design.margins": ("Margins", "margins"),
-    "hil.design.methods": ("design",),
-    "hil.design.compensators.methods": ("design_compensator",),
-    "hil.design.sampled_plant": ("LoopTiming", "sampled_model"),
-    "hil.design.schedule": ("GainSchedule",),
-    "hil.logs.export": ("export_run",),
-    "hil.logs.header": ("RunHeader",),
-    "hil.logs.log": ("Marker", "Run", "Stop", "read_run"),
-    "hil.loop.excitation": ("Excitation",),
-    "hil.loop.limits": ("Limit", "Limits"),
-    "hil.loop.observer": ("Observer",),
-    "hil.loop.reference": ("Reference",),
-    "hil.loop.states": ("Cause", "Demand", "State", "Symptom", "Verdict"),
-    "hil.rig.file": ("read_rig",),
-    "hil.rig.rig": ("Rig", "RigPort"),
-    "hil.rig.task": ("Task",),
-    "hil.runners.emulation": ("Emulation",),
-    "hil.runners.operator": ("Operator", "Outcome"),
-    "hil.runners.replay": ("Replay", "replay"),
-    "hil.runners.session": ("run_realtime",),
-    "hil.runners.simulated_run": ("simulate",),
+    "riderless.hil.controllers.compiled": ("CompiledController", "read_law"),
+    "riderless.hil.controllers.law_file": ("name_law",),
+    "riderless.hil.controllers.lti": ("LTIController",),
+    "riderless.hil.design.control_systems": ("ControlSystems", "control_systems"),
+    "riderless.hil.design.margins": ("Margins", "margins"),
+    "riderless.hil.design.methods": ("design",),
+    "riderless.hil.design.compensators.methods": ("design_compensator",),
+    "riderless.hil.design.sampled_plant": ("LoopTiming", "sampled_model"),
+    "riderless.hil.design.schedule": ("GainSchedule",),
+    "riderless.hil.logs.export": ("export_run",),
+    "riderless.hil.logs.header": ("RunHeader",),
+    "riderless.hil.logs.log": ("Marker", "Run", "Stop", "read_run"),
+    "riderless.hil.loop.excitation": ("Excitation",),
+    "riderless.hil.loop.limits": ("Limit", "Limits"),
+    "riderless.hil.loop.observer": ("Observer",),
+    "riderless.hil.loop.reference": ("Reference",),
+    "riderless.hil.loop.states": ("Cause", "Demand", "State", "Symptom", "Verdict"),
+    "riderless.hil.rig.file": ("read_rig",),
+    "riderless.hil.rig.rig": ("Rig", "RigPort"),
+    "riderless.hil.rig.task": ("Task",),
+    "riderless.hil.runners.emulation": ("Emulation",),
+    "riderless.hil.runners.operator": ("Operator", "Outcome"),
+    "riderless.hil.runners.replay": ("Replay", "replay"),
+    "riderless.hil.runners.session": ("run_realtime",),
+    "riderless.hil.runners.simulated_run": ("simulate",),
 }
 if not TYPE_CHECKING:  # a type checker reads the imports above
     __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})

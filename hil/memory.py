@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 DEFAULT_MEMORY = 500_000_000  # bytes of the whole program, of a command
 LIBRARY_MEMORY = 4_000_000_000  # and in a program of somebody else's

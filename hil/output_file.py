@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.errors import InputError
-from models.harmless_text import harmless
-from models.text_file import read_text_file
+from riderless.models.errors import InputError
+from riderless.models.harmless_text import harmless
+from riderless.models.text_file import read_text_file
 
 LOG_MAGIC = b"\x89MCAP0\r\n"  # with which every log begins
 LOG_SUFFIX = ".mcap"

@@ -7,14 +7,14 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from models.errors import InputError, UnusualBicycle, nearest
-from models.file_format import describe_kind
-from models.parameter_table import DISPENSABLE, PARAMETERS
-from models.plausibility.deviations import odd_deviations
-from models.plausibility.likely_mistakes import corrected, likely_mistakes
-from models.plausibility.parameter_units import si_parameters
-from models.plausibility.traits import Values, odd_traits
-from models.text_file import read_text_file, why_unreadable
+from riderless.models.errors import InputError, UnusualBicycle, nearest
+from riderless.models.file_format import describe_kind
+from riderless.models.parameter_table import DISPENSABLE, PARAMETERS
+from riderless.models.plausibility.deviations import odd_deviations
+from riderless.models.plausibility.likely_mistakes import corrected, likely_mistakes
+from riderless.models.plausibility.parameter_units import si_parameters
+from riderless.models.plausibility.traits import Values, odd_traits
+from riderless.models.text_file import read_text_file, why_unreadable
 
 FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
 LARGEST_SLIP = 1e15  # no usual mistake makes more of a bicycle's parameter

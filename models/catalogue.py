@@ -7,8 +7,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from models.errors import InputError, did_you_mean
-from models.parameters import Bicycle
+from riderless.models.errors import InputError, did_you_mean
+from riderless.models.parameters import Bicycle
 
 BICYCLE_SUFFIX = ".toml"
 
@@ -16,7 +16,7 @@ BICYCLE_SUFFIX = ".toml"
 @cache
 def bicycle_names() -> tuple[str, ...]:
     """Names of all bicycles of the catalogue, in alphabetical order."""
-    found = (entry.name for entry in files("models.bicycles").iterdir())
+    found = (entry.name for entry in files("riderless.models.bicycles").iterdir())
     return tuple(sorted(name.removesuffix(BICYCLE_SUFFIX) for name in found if name.endswith(BICYCLE_SUFFIX)))
 
 
@@ -46,7 +46,9 @@ def load_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
 
 @cache
 def _read(name: str) -> Bicycle:
-    return Bicycle.from_toml(files("models.bicycles").joinpath(name + BICYCLE_SUFFIX).read_text(encoding="utf-8"))
+    return Bicycle.from_toml(
+        files("riderless.models.bicycles").joinpath(name + BICYCLE_SUFFIX).read_text(encoding="utf-8")
+    )
 
 
 def _unknown(name: str) -> str:

@@ -1,8 +1,9 @@
 """Translation between three papers' coordinates of the same motion of a bicycle.
 
 - *Meijaard* et al. (2007): x_P, y_P, psi, phi, theta_B, theta_R, delta, theta_F (their figure 2).
-- *Moore* (2012), ch. 3: q1 ... q8, the coordinates of `models.coordinates`. His constants of a bicycle: `models.moore`.
-- *Basu-Mandal* et al. (2007): their z points up and their x backward, and x, y, z are those of the rear hub. With psi
+- *Moore* (2012), ch. 3: q1 ... q8, the coordinates of `riderless.models.coordinates`. His constants of a bicycle:
+`riderless.models.moore`. - *Basu-Mandal* et al. (2007): their z points up and their x backward, and x, y, z are those
+of the rear hub. With psi
   they mean the angle between the frame and the ground, upright pi/2.
 
 Angles differ by signs and constants. Places do not, so a motion is translated whole: coordinates, rates, accelerations.
@@ -13,8 +14,8 @@ from math import pi
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.array_types import Array
-from models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
+from riderless.models.array_types import Array
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
 
 MotionTriple = tuple[Array, Array, Array]  # coordinates, their first and their second derivatives
 

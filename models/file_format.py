@@ -8,8 +8,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from models.errors import InputError
-from models.harmless_text import harmless
+from riderless.models.errors import InputError
+from riderless.models.harmless_text import harmless
 
 VERSIONS = {
     "gain schedule": 1,

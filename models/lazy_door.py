@@ -10,7 +10,7 @@ def lazy(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any],
     """Make the `__getattr__` and the `__dir__` of a package.
 
     What was imported once is kept in the package. A module or folder inside the package that has the name itself stays
-    there, as Python put it: it must do what the name promises, as `hil.design` does, which can be called.
+    there, as Python put it: it must do what the name promises, as `riderless.hil.design` does, which can be called.
 
     Parameters
     ----------

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from models.array_types import Array
-from models.bicycle_file import is_number, shortened
-from models.errors import InputError
-from models.parameters import Bicycle, require_bicycle
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number, shortened
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle, require_bicycle
 
 # of a turned tensor (2, 0) may differ from (0, 2) in the last bit: what the nonlinear runs have always had is this one
 _TENSOR = {"11": (0, 0), "22": (1, 1), "33": (2, 2), "31": (0, 2)}

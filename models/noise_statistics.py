@@ -4,7 +4,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from models.array_types import Array
+from riderless.models.array_types import Array
 
 STDS_95 = 1.96  # standard deviations to either side, between which 95 % of a normal law lie
 _PER_MEDIAN = 1.4826  # standard deviations of a normal law per median size of its values

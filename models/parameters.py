@@ -1,6 +1,6 @@
 """Parameters of a bicycle: the 25 of Meijaard et al. (2007), Table 1, and gravity.
 
-Coordinates and signs are those of `models.coordinates`, at the upright straight position, with the
+Coordinates and signs are those of `riderless.models.coordinates`, at the upright straight position, with the
 origin in the rear contact point: a mass above the ground has a negative z. Bodies: R rear wheel, B rear frame
 (with a rigid rider, if any), H front frame (handlebar and fork), F front wheel. Wheels are symmetric
 about their axle, so IRzz = IRxx and IFzz = IFxx.
@@ -14,12 +14,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from models.bicycle_file import fields_of, is_number, likely_causes, read_text, shortened, trusted_for, unknown_keys
-from models.errors import InputError
-from models.file_format import dump_toml, load_toml
-from models.parameter_table import DISPENSABLE, MASSES, MOMENTS, RADII
-from models.parameter_table import PARAMETERS as PARAMETERS
-from models.tables import data_frame, html_table
+from riderless.models.bicycle_file import (
+    fields_of,
+    is_number,
+    likely_causes,
+    read_text,
+    shortened,
+    trusted_for,
+    unknown_keys,
+)
+from riderless.models.errors import InputError
+from riderless.models.file_format import dump_toml, load_toml
+from riderless.models.parameter_table import DISPENSABLE, MASSES, MOMENTS, RADII
+from riderless.models.parameter_table import PARAMETERS as PARAMETERS
+from riderless.models.tables import data_frame, html_table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
@@ -49,7 +57,7 @@ class Bicycle:
         One standard deviation in the unit of the parameter, where published.
     missing : sequence of str
         Those of IByy and IHyy that were not published. Their value here is a substitute (see
-        `models.bicycle_file.flat_moment`); nothing linear depends on it.
+        `riderless.models.bicycle_file.flat_moment`); nothing linear depends on it.
     trust : str
         Why an unusual bicycle is meant as it is; "" for one that nobody need vouch for. Two bicycles that differ in
         nothing else are equal.
@@ -163,9 +171,9 @@ class Bicycle:
 
         Keys: ``name``, optional ``source``, ``note``, ``missing`` and ``trust``, a table ``[parameters]`` and
         optionally a table ``[std]``. Parameters named in ``missing`` may be left out; a parameter may carry its unit
-        (``lam_deg``, ``w_mm``, ``IFxx_g_cm2``; `models.plausibility.parameter_units`). What is read must be plausible
-        (`models.plausibility.traits`), unless ``trust`` is true or the file says why it is to be trusted; then a
-        warning names what is unusual.
+        (``lam_deg``, ``w_mm``, ``IFxx_g_cm2``; `riderless.models.plausibility.parameter_units`). What is read must be
+        plausible (`riderless.models.plausibility.traits`), unless ``trust`` is true or the file says why it is to be
+        trusted; then a warning names what is unusual.
 
         Raises
         ------

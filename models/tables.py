@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]

@@ -11,8 +11,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
-from firmware_interface.kernel_folder import everything_compiled
-from hil.commissioning.floor import measured_floor
+from riderless.firmware_interface.kernel_folder import everything_compiled
+from riderless.hil.commissioning.floor import measured_floor
 from tests.paths import SHARED
 
 everything_compiled().touch()  # in a folder that what tests start finds too: each compiles what it needs
@@ -52,9 +52,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             if "PYTEST_XDIST_WORKER" in os.environ:  # Linux weighs sessions first: a worker makes one of its own
                 os.setsid()
                 Path("/proc/self/autogroup").write_text(str(AHEAD), encoding="ascii")
-        from firmware_interface.twins import virtual_node
+        from riderless.firmware_interface.twins import virtual_node
 
-        multiprocessing.set_forkserver_preload(["pytest", "experiments.emulation.spawn"])
+        multiprocessing.set_forkserver_preload(["pytest", "riderless.experiments.emulation.spawn"])
         virtual_node.CONTEXT = multiprocessing.get_context("forkserver")
 
 

@@ -28,8 +28,9 @@ def name_of(path: Path) -> str:
 
 
 def module_of(path: Path) -> str:
-    """Dotted name of a file; a package's is that of its folder."""
-    return name_of(path)[:-3].replace("/", ".").removesuffix(".__init__")
+    """Dotted name by which a file is imported; a package's is that of its folder."""
+    name = name_of(path)[:-3].replace("/", ".").removesuffix(".__init__")
+    return f"riderless.{name}" if name.partition(".")[0] in ROOMS else name
 
 
 def imported(statements: Iterable[ast.AST], known: Container[str]) -> Iterator[str]:

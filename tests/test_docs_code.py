@@ -8,7 +8,7 @@ from textwrap import dedent
 from tests.paths import DOCS, ROOT
 
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
-OURS = ("riderless", "models", "firmware_interface", "hil", "experiments")
+OURS = ("riderless", "models", "firmware_interface", "hil", "experiments")  # the last four are names of before
 
 
 def blocks(page):

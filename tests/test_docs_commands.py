@@ -6,7 +6,7 @@ import shlex
 import pytest
 import typer
 
-from experiments.cli import COMMANDS, app
+from riderless.experiments.cli import COMMANDS, app
 from tests.paths import DOCS, ROOT
 
 PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))

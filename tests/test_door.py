@@ -17,12 +17,12 @@ HEAVY = ("numpy", "scipy", "numba", "matplotlib", "pandas", "control", "pydantic
 
 def offered(room: str) -> list[str]:
     """Names that a room lists."""
-    return list(getattr(import_module(room), "__all__", ()))
+    return list(getattr(import_module(f"riderless.{room}"), "__all__", ()))
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_name_of_a_room_is_a_thing(room):
-    module = import_module(room)
+    module = import_module(f"riderless.{room}")
     assert len(set(offered(room))) == len(offered(room))
     for name in offered(room):
         found = getattr(module, name)
@@ -55,12 +55,13 @@ def test_the_door_at_the_top_gathers_the_rooms():
     assert dir(riderless) == riderless.__all__
     for room in ROOMS:
         for name in offered(room):
-            assert getattr(riderless, name) is getattr(import_module(room), name)
+            assert getattr(riderless, name) is getattr(import_module(f"riderless.{room}"), name)
     with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
         _ = riderless.no_such_name
 
 
 def test_importing_the_doors_loads_nothing_heavy():
-    code = f"import sys, riderless, {', '.join(ROOMS)}; dir(riderless); print([m for m in {HEAVY} if m in sys.modules])"
+    rooms = ", ".join(f"riderless.{room}" for room in ROOMS)
+    code = f"import sys, riderless, {rooms}; dir(riderless); print([m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"

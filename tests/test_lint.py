@@ -7,7 +7,7 @@ pytest.importorskip("numpydoc", reason="wants numpydoc, which `make lint` instal
 from tests.tools.lint import File, findings
 
 FOUR = '"""Add.\n\nParameters\n----------\na, b, c : int\n"""'
-CLEAN = {"hil/one.py": '"""One."""\nimport hil.two\n', "hil/two.py": '"""Two."""\nclass Two: ...\n'}
+CLEAN = {"hil/one.py": '"""One."""\nimport riderless.hil.two\n', "hil/two.py": '"""Two."""\nclass Two: ...\n'}
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ CLEAN = {"hil/one.py": '"""One."""\nimport hil.two\n', "hil/two.py": '"""Two."""
     [
         (
             "hil/two.py",
-            "def lazy():\n    from hil import one\n",
-            "circle: hil.one <- hil.two <- hil.one",
+            "def lazy():\n    from riderless.hil import one\n",
+            "circle: riderless.hil.one <- riderless.hil.two <- riderless.hil.one",
         ),
         ("hil/three.py", "Two = 2\n", "Two is something else in hil/two.py"),
         ("hil/three.py", '"""What is three."""\n', "begin with an imperative or a noun: 'What is three.'"),

@@ -76,5 +76,9 @@ def test_an_argument_is_about_a_mutant_that_is_there(path):
 
 def test_who_sees_a_module_is_who_imports_it_and_who_imports_those():
     users = users_of("hil/loop/observer.py")
-    assert {"hil.loop.observer", "hil.loop.tick", "hil.runners.lockstep"} <= users
-    assert not users & {"models.parameters", "hil.loop.limits", "firmware_interface.calibration"}
+    assert {"riderless.hil.loop.observer", "riderless.hil.loop.tick", "riderless.hil.runners.lockstep"} <= users
+    assert not users & {
+        "riderless.models.parameters",
+        "riderless.hil.loop.limits",
+        "riderless.firmware_interface.calibration",
+    }

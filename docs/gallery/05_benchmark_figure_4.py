@@ -9,7 +9,7 @@ Meijaard et al. (2007). The motion goes into speed: it ends a little faster.
 import matplotlib.pyplot as plt
 
 import riderless as rl
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
 
 bicycle = rl.load_bicycle("Benchmark")
 q, u = rl.initial_state(bicycle, roll_rate=0.5, v=4.6)

@@ -9,7 +9,7 @@ A hoop rolls on a curve with two valleys. Each constraint is told to decay, so e
 import matplotlib.pyplot as plt
 import numpy as np
 
-from models.constrained.examples.hoop import Hoop, hoop_profile, hoop_start, roll
+from riderless.models.constrained.examples.hoop import Hoop, hoop_profile, hoop_start, roll
 
 start = hoop_start(Hoop(), -1.0, -1.0)
 rates = [0.0, 1.0, 10.0, 100.0, 1000.0]  # 1/s

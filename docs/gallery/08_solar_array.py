@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from models.constrained.examples.solar_array import FOLDED, solar_array
+from riderless.models.constrained.examples.solar_array import FOLDED, solar_array
 
 tree, none = solar_array(), np.zeros((2, 2))
 

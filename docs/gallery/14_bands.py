@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import riderless as rl
-from experiments.theory.theory import open_loop
-from experiments.theory.uncertainty_bands import eigenvalue_band, monte_carlo
+from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theory.uncertainty_bands import eigenvalue_band, monte_carlo
 
 fig, ax = plt.subplots(layout="constrained")
 for i, name in enumerate(("Rigid", "Browser", "Stratos_computed")):

@@ -7,10 +7,10 @@ from types import ModuleType
 from site_builder.markdown import table
 
 ABOUT = {
-    "models": "What a bicycle is: parameters, linear and nonlinear model, emulated machine.",
-    "firmware_interface": "Bytes to SI values and back: ports, drivers, virtual devices.",
-    "hil": "The closed loop: design, observer, supervisor, runs, logs.",
-    "experiments": "Questions asked of recordings: windows, fits, comparison, reports, campaigns.",
+    "riderless.models": "What a bicycle is: parameters, linear and nonlinear model, emulated machine.",
+    "riderless.firmware_interface": "Bytes to SI values and back: ports, drivers, virtual devices.",
+    "riderless.hil": "The closed loop: design, observer, supervisor, runs, logs.",
+    "riderless.experiments": "Questions asked of recordings: windows, fits, comparison, reports, campaigns.",
 }
 
 

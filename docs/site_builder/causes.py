@@ -1,6 +1,6 @@
 """Reference of causes: what ended a run or kept it from starting, by the table that the loop itself writes from."""
 
-from hil.loop.states import SENTENCES, Cause
+from riderless.hil.loop.states import SENTENCES, Cause
 from site_builder.markdown import table
 
 HEAD = """# Causes: what a fault code means

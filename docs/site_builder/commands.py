@@ -2,7 +2,7 @@
 
 import typer
 
-from experiments.cli import COMMANDS, app
+from riderless.experiments.cli import COMMANDS, app
 from site_builder.markdown import code, table
 
 HEAD = """# Commands

@@ -2,7 +2,7 @@
 
 from math import cos, pi, radians, sin
 
-from models import load_bicycle
+from riderless.models import load_bicycle
 
 INK, BLUE, RED, GREY = "#222222", "#0072b2", "#d55e00", "#777777"
 SCALE = 230.0  # pixels a metre

@@ -7,13 +7,13 @@ import typing
 
 from pydantic import BaseModel
 
-from experiments.campaigns import file as campaign_file
-from experiments.campaigns.protocols import PROTOCOLS
-from experiments.recordings.foreign import mapping
-from firmware_interface.devices.registry import device, device_names
-from hil.loop.limits import MACHINE_LIMITS, RANGES, Limits
-from hil.rig import file as rig_file
-from models.parameter_table import PARAMETERS
+from riderless.experiments.campaigns import file as campaign_file
+from riderless.experiments.campaigns.protocols import PROTOCOLS
+from riderless.experiments.recordings.foreign import mapping
+from riderless.firmware_interface.devices.registry import device, device_names
+from riderless.hil.loop.limits import MACHINE_LIMITS, RANGES, Limits
+from riderless.hil.rig import file as rig_file
+from riderless.models.parameter_table import PARAMETERS
 from site_builder.markdown import code, table
 
 HEAD = """# Files
@@ -103,7 +103,7 @@ Keys of a quantity:
 
 
 def _gains() -> str:
-    from hil.design.schedule import GainSchedule
+    from riderless.hil.design.schedule import GainSchedule
 
     return f"""## Gains
 

@@ -3,7 +3,7 @@
 import numpy as np
 from wheel_text import DEVICE
 
-from firmware_interface.devices.link import LINK_STATE, hear, new_link
+from riderless.firmware_interface.devices.link import LINK_STATE, hear, new_link
 
 links = np.zeros(1, LINK_STATE)
 links[0] = new_link()

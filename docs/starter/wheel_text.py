@@ -2,8 +2,8 @@
 
 from numba import njit
 
-from firmware_interface.devices.driver import Device, Introduction, Traffic
-from firmware_interface.devices.link import ROLE_WHEEL
+from riderless.firmware_interface.devices.driver import Device, Introduction, Traffic
+from riderless.firmware_interface.devices.link import ROLE_WHEEL
 
 LETTER, SPACE, ZERO, NINE, LINE_FEED = (ord(c) for c in "W 09\n")
 DIGITS, NUMBER = 0, 1  # places in the driver's memory: digits of this line so far, or -1 outside a line; their value

@@ -7,25 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from experiments.analysis.compare import Summary, compare, rejected_fits, summary
-from experiments.analysis.estimators import ESTIMATORS, real_mode, single_mode
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.joint_fit import NAME as FOUR_STATE
-from experiments.analysis.joint_fit import fit_cuts
-from experiments.analysis.next_steps import next_steps
-from experiments.analysis.process_noise.estimate import with_process_noise
-from experiments.analysis.process_noise.fits import in_random_torques
-from experiments.analysis.process_noise.wording import noise_json
-from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle, without_stops
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
-from experiments.analysis.window_notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
-from experiments.analysis.windows.cut import make_window
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Window
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import dynamics_for, theory_for
-from hil.controllers.controller import NotLinearError
-from models.errors import InputError
+from riderless.experiments.analysis.compare import Summary, compare, rejected_fits, summary
+from riderless.experiments.analysis.estimators import ESTIMATORS, real_mode, single_mode
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.joint_fit import NAME as FOUR_STATE
+from riderless.experiments.analysis.joint_fit import fit_cuts
+from riderless.experiments.analysis.next_steps import next_steps
+from riderless.experiments.analysis.process_noise.estimate import with_process_noise
+from riderless.experiments.analysis.process_noise.fits import in_random_torques
+from riderless.experiments.analysis.process_noise.wording import noise_json
+from riderless.experiments.analysis.steer_parts.steer_stops import stops_by_bicycle, without_stops
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
+from riderless.experiments.analysis.window_notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Window
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import dynamics_for, theory_for
+from riderless.hil.controllers.controller import NotLinearError
+from riderless.models.errors import InputError
 
 FASTEST_LOG = 100.0  # m/s; a log that says more is refused elsewhere, window by window
 
@@ -84,8 +84,8 @@ def analyze_responses(
     given : (t_start, t_end) or None
         A window [s] given by a person instead of the automatic ones.
     estimator : str or None
-        A name of `experiments.analysis.estimators.ESTIMATORS`, or four_state; None takes the one that suits what
-        theory expects.
+        A name of `riderless.experiments.analysis.estimators.ESTIMATORS`, or four_state; None takes the one that suits
+        what theory expects.
     on_progress : callable
         Told each response when it is done.
     on_window : callable

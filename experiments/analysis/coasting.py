@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.analysis.compare import ResidualStatistics, residual_statistics
-from experiments.analysis.estimators import estimate
-from experiments.recordings.published import Figure7, figure7
-from experiments.theory.free_response import free_response
-from experiments.theory.theory import open_loop
-from models import catalogue
-from models.coordinates import PHI_DOT
+from riderless.experiments.analysis.compare import ResidualStatistics, residual_statistics
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.recordings.published import Figure7, figure7
+from riderless.experiments.theory.free_response import free_response
+from riderless.experiments.theory.theory import open_loop
+from riderless.models import catalogue
+from riderless.models.coordinates import PHI_DOT
 
 DECELERATIONS = (0.15, 0.23, 0.35)  # m/s^2: run 52's in the middle
 COASTING_STARTS = {  # phi, delta, phi_dot, delta_dot (rad, rad/s) at the start of a fit

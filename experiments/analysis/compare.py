@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.analysis.prediction import predict
-from experiments.analysis.random_effects import PooledMean, pooled_means
-from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
-from experiments.recordings.published import Figure7, figure7
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import open_loop, theory_for
-from models import catalogue
+from riderless.experiments.analysis.prediction import predict
+from riderless.experiments.analysis.random_effects import PooledMean, pooled_means
+from riderless.experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from riderless.experiments.recordings.published import Figure7, figure7
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import open_loop, theory_for
+from riderless.models import catalogue
 
 _OLD_KEYS = {"residual_re": "left_re", "residual_im": "left_im"}  # in JSON documents
 

@@ -6,21 +6,21 @@ difference of the two is what counts: a free motion of the model, whatever its s
 
 Where theory knows the loop and its sensors, all of their noise is followed through it: into the readings, into the
 motion that the controller makes of it, and into the state that it had when the window began. Random torques of wind,
-belt or road, whose strength the windows tell (`experiments.analysis.process_noise`), are followed likewise. Noise
-that nobody stated shows in the residual: where that says more it has the word, and without a theory of the noise it is
-the only witness. It is the measurement's residual without that of the simulation: neither what one mode cannot describe
-nor what is wrong with the model counts, or a wrong model would excuse itself.
+belt or road, whose strength the windows tell (`riderless.experiments.analysis.process_noise`), are followed likewise.
+Noise that nobody stated shows in the residual: where that says more it has the word, and without a theory of the noise
+it is the only witness. It is the measurement's residual without that of the simulation: neither what one mode cannot
+describe nor what is wrong with the model counts, or a wrong model would excuse itself.
 """
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import noise_covariance
-from experiments.analysis.initial_state import InitialState
-from experiments.datatypes import Dynamics, ProcessNoise
-from experiments.theory.kalman import RowNoise, row_noise, settled_root
-from experiments.theory.noisy_machine import noise_effects
-from experiments.theory.process_noise import costates, torque_rows
-from models.array_types import Array
+from riderless.experiments.analysis.estimators.coloured_noise import noise_covariance
+from riderless.experiments.analysis.initial_state import InitialState
+from riderless.experiments.datatypes import Dynamics, ProcessNoise
+from riderless.experiments.theory.kalman import RowNoise, row_noise, settled_root
+from riderless.experiments.theory.noisy_machine import noise_effects
+from riderless.experiments.theory.process_noise import costates, torque_rows
+from riderless.models.array_types import Array
 
 LEAST_UPRIGHT = 0.9  # of the motions drawn; where more bicycles fall the linear loop has to do
 MODE_PARAMETERS = 5  # of one mode about a constant: d, w, c1, c2, c3

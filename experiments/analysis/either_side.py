@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 _Found = TypeVar("_Found")
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from experiments.analysis.output_error import Linearisation, Segment, linearise
-from experiments.dynamics import Theory, unit_of
-from experiments.notebook import plus_minus, value_table
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.analysis.output_error import Linearisation, Segment, linearise
+from riderless.experiments.dynamics import Theory, unit_of
+from riderless.experiments.notebook import plus_minus, value_table
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
 MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells something
@@ -105,7 +105,7 @@ def identify(
     segments : sequence of Segment
         Their theories may differ (controller, speed), but not in what the quantities are nominally.
     names : sequence of str
-        Parameters of the bicycle or quantities of `experiments.dynamics.UNCERTAIN_QUANTITIES`.
+        Parameters of the bicycle or quantities of `riderless.experiments.dynamics.UNCERTAIN_QUANTITIES`.
     prior : mapping of str to float
         Standard deviations [SI] about the nominal values; a quantity without one is free.
     rounds : int

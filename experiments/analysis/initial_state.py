@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.windows.speed import measured_speed
-from experiments.datatypes import Dynamics, Response, Window
-from experiments.theory.free_response import N_BICYCLE_STARTS, free_response
-from experiments.theory.machine_steps import Nonlinearities
-from experiments.theory.nonlinear_response import WindowMachine, window_machine
-from experiments.theory.theory import theory_for
-from models.array_types import Array
-from models.noise_statistics import white_noise_variance
+from riderless.experiments.analysis.windows.speed import measured_speed
+from riderless.experiments.datatypes import Dynamics, Response, Window
+from riderless.experiments.theory.free_response import N_BICYCLE_STARTS, free_response
+from riderless.experiments.theory.machine_steps import Nonlinearities
+from riderless.experiments.theory.nonlinear_response import WindowMachine, window_machine
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import white_noise_variance
 
 MIN_RELATIVE_NOISE = 1e-9  # of a signal: less noise than that is taken for that much
 PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is not believed

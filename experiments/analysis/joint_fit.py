@@ -11,15 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.estimators.result import root_mean_square, too_noisy
-from experiments.analysis.identification import Identification, identify
-from experiments.analysis.output_error import Segment
-from experiments.analysis.windows.cut import make_window
-from experiments.datatypes import Fit, Response, Window
-from experiments.theory.modes import MIN_TURN, dominant_mode
-from experiments.theory.theory import theory_for
-from experiments.theory.uncertainty_bands import eigenvalue_derivatives
-from models.array_types import Array
+from riderless.experiments.analysis.estimators.result import root_mean_square, too_noisy
+from riderless.experiments.analysis.identification import Identification, identify
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Fit, Response, Window
+from riderless.experiments.theory.modes import MIN_TURN, dominant_mode
+from riderless.experiments.theory.theory import theory_for
+from riderless.experiments.theory.uncertainty_bands import eigenvalue_derivatives
+from riderless.models.array_types import Array
 
 NAME = "four_state"
 FREE_COEFFICIENTS = ("steer_by_lean", "steer_stiffness", "steer_by_lean_rate", "steer_damping")
@@ -88,7 +88,8 @@ def fit_cuts(response: Response, window: Window) -> Fit:
     """`fit`, with the scatter over other cuts of the window in its covariance where theory knows no sensor noise.
 
     A controller makes real motion of its sensors' noise. A theory that knows both takes it out of the fit
-    (`experiments.theory.kalman`); without it no residual shows that motion, and it moves the estimate with the cut.
+    (`riderless.experiments.theory.kalman`); without it no residual shows that motion, and it moves the estimate with
+    the cut.
     """
     whole = fit(response, window)
     if not whole.ok or theory_for(response).dynamics().noise is not None:

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.estimators import estimate, single_mode
-from experiments.analysis.estimators.result import MIN_CYCLES
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Response
-from hil.controllers.controller import Controller
-from hil.design.closed_loop import MIN_DELAY, SampledLoop
-from hil.loop.observer import Observer
-from hil.rig.rig import Rig
-from models.array_types import Array
-from models.coordinates import DELTA_DOT, PHI_DOT
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
-from models.plant.plant import Instruments, Kick
+from riderless.experiments.analysis.estimators import estimate, single_mode
+from riderless.experiments.analysis.estimators.result import MIN_CYCLES
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Response
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.closed_loop import MIN_DELAY, SampledLoop
+from riderless.hil.loop.observer import Observer
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA_DOT, PHI_DOT
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.plant import Instruments, Kick
 
 QUICKEST_DRIVE = 1e-4  # s; the whole loop has a drive with a lag, and a rig none quicker
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle
-from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import Comparison, Rejected, Response
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import dynamics_for
-from models import catalogue
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.experiments.analysis.steer_parts.steer_stops import stops_by_bicycle
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import Comparison, Rejected, Response
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import dynamics_for
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 # Words of a refusal -> what to do about it; the order is that in which they are told.
 REMEDIES = (

@@ -5,7 +5,7 @@ measured speed, is compared with lean rate, steer and yaw rate. The starts, and 
 linearly and are solved for (variable projection); only the quantities are searched (`identification.py`).
 
 Where theory knows the noise of the sensors, the motion that a controller makes of it is predicted from row to row and
-taken out, in the residual and in its Jacobian (`experiments.theory.kalman`). Gains and
+taken out, in the residual and in its Jacobian (`riderless.experiments.theory.kalman`). Gains and
 observer go by the speed that was read, noise and all, the bicycle by the true one, which is known as well as the mean
 of so many readings.
 
@@ -19,18 +19,18 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import coloured_covariance
-from experiments.analysis.initial_state import PRIOR_SCALE
-from experiments.datatypes import Response, Window
-from experiments.dynamics import Dynamics, Theory
-from experiments.theory.forced_response import commanded_response, forced_response
-from experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses
-from experiments.theory.kalman import InnovationFilter, innovation_filter
-from experiments.theory.theory import theory_for
-from hil.design.loop_parts.instruments import gyro_readings, pitched_gyros, yaw_rate
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, STATES
-from models.errors import InputError
+from riderless.experiments.analysis.estimators.coloured_noise import coloured_covariance
+from riderless.experiments.analysis.initial_state import PRIOR_SCALE
+from riderless.experiments.datatypes import Response, Window
+from riderless.experiments.dynamics import Dynamics, Theory
+from riderless.experiments.theory.forced_response import commanded_response, forced_response
+from riderless.experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses
+from riderless.experiments.theory.kalman import InnovationFilter, innovation_filter
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.design.loop_parts.instruments import gyro_readings, pitched_gyros, yaw_rate
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, STATES
+from riderless.models.errors import InputError
 
 AVERAGING_TIME = 0.02  # s; a weave of 10 rad/s turns by a fifth of a radian in it
 RESIDUAL_FLOOR = 1e-6  # of a channel's size: a residual is never taken to be smaller

@@ -9,35 +9,35 @@ and deceleration do to the one, they do to the other.
 
 That motion is a linear one as long as angles are small, and the drive has no losses but a gain. Where large angles
 would move the eigenvalue by more than `BENDING` of its deviation, it goes through the nonlinear bicycle
-(`experiments.theory.nonlinear_response`), under the same drive, observer and gains, from the start that explains the
-window best; where the rig tells dry friction, a dead band or hysteresis, they are in it always. A machine emulated by
-linear equations stays linear but for these.
+(`riderless.experiments.theory.nonlinear_response`), under the same drive, observer and gains, from the start that
+explains the window best; where the rig tells dry friction, a dead band or hysteresis, they are in it always. A machine
+emulated by linear equations stays linear but for these.
 
 Only the speed enters the simulation, as a line or a smooth curve through what was measured in the window
-(`experiments.analysis.windows.speed`), and where it is logged the speed that the controller went by, which is late and
-noisy; terms of the equations of motion that are proportional to the acceleration itself are left out, as in the
-literature.
+(`riderless.experiments.analysis.windows.speed`), and where it is logged the speed that the controller went by, which is
+late and noisy; terms of the equations of motion that are proportional to the acceleration itself are left out, as in
+the literature.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.difference_noise import difference_covariance, drawn_differences
-from experiments.analysis.estimators import estimate_alike
-from experiments.analysis.initial_state import (
+from riderless.experiments.analysis.difference_noise import difference_covariance, drawn_differences
+from riderless.experiments.analysis.estimators import estimate_alike
+from riderless.experiments.analysis.initial_state import (
     InitialState,
     estimate_initial_state,
     leaves_more,
     machine_in,
     nonlinear_initial_state,
 )
-from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
-from experiments.dynamics import Theory
-from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
-from experiments.theory.nonlinear_response import WindowMachine
-from experiments.theory.theory import theory_for
-from models.array_types import Array
+from riderless.experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
+from riderless.experiments.theory.nonlinear_response import WindowMachine
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
 
 SPEED_CHANGE = 0.1  # m/s over a window, from which on a bias of the frozen eigenvalue is said to be the speed's
 BENDING = 0.05  # of the deviation of measured minus like: what large angles may move it by before they are counted

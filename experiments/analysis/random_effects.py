@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from models.array_types import Array
+from riderless.models.array_types import Array
 
 MIN_VARIANCE = 1e-12  # 1/s^2, variance below which two fits are equal
 CONFIDENCE_LEVEL = 0.95

@@ -18,13 +18,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from experiments.analysis.windows.cut import make_window
-from experiments.datatypes import Note, Rejected, Response, Window
-from experiments.recordings import published
-from experiments.recordings.read import find_recordings
-from hil.logs.log import RUN_FILE as LOG
-from models.errors import InputError
-from models.text_file import read_text_file, why_unreadable
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Note, Rejected, Response, Window
+from riderless.experiments.recordings import published
+from riderless.experiments.recordings.read import find_recordings
+from riderless.hil.logs.log import RUN_FILE as LOG
+from riderless.models.errors import InputError
+from riderless.models.text_file import read_text_file, why_unreadable
 
 FILE = "windows.txt"
 PRINTED_ROUNDING = 0.0051  # s; windows are printed to 0.01 s

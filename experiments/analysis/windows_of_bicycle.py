@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from experiments.datatypes import Comparison, Response
-from models.parameters import PARAMETERS, Bicycle
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.models.parameters import PARAMETERS, Bicycle
 
 WindowsOfBicycle: TypeAlias = Sequence[tuple[Response, Comparison]]
 CONDITION_SPEEDS = 0.5  # m/s, by which those of one condition may differ at most

@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.campaigns.folder import CAMPAIGN_FILE
-from experiments.recordings.read import find_recordings
-from experiments.reports.files import make_folder, whole_or_gone
-from experiments.reports.paper.tables import (
+from riderless.experiments.campaigns.folder import CAMPAIGN_FILE
+from riderless.experiments.recordings.read import find_recordings
+from riderless.experiments.reports.files import make_folder, whole_or_gone
+from riderless.experiments.reports.paper.tables import (
     CONDITION_COLUMNS,
     WINDOW_COLUMNS,
     conditions_csv,
     paper_conditions,
     windows_csv,
 )
-from hil.logs.export import column_meanings, export_run
-from hil.logs.folders import own_name
-from hil.logs.log import RUN_FILE, Run, read_run
-from hil.output_file import OutputFile
-from models.errors import InputError
-from models.harmless_text import harmless_sentence
+from riderless.hil.logs.export import column_meanings, export_run
+from riderless.hil.logs.folders import own_name
+from riderless.hil.logs.log import RUN_FILE, Run, read_run
+from riderless.hil.output_file import OutputFile
+from riderless.models.errors import InputError
+from riderless.models.harmless_text import harmless_sentence
 
 PACKAGE_FILE = "datapackage.json"
 LICENCES = {  # identifier of opendefinition.org: title, where it stands
@@ -194,7 +194,7 @@ def _run_resources(run: Run, name: str, folder: Path, force: bool) -> Iterator[d
 
 def _report_resources(source: Path, folder: Path, force: bool) -> Iterator[dict[str, Any]]:
     """Write conditions and windows of a campaign's report, if it has one, and describe them."""
-    from experiments.reports.paper.citations import read_numbers
+    from riderless.experiments.reports.paper.citations import read_numbers
 
     found: dict[str, tuple[str, tuple[str, ...], str]] = {}
     with suppress(InputError):  # a folder without a report

@@ -5,19 +5,19 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
-from experiments.analysis.analyze import Analysis, analyze_responses
-from experiments.campaigns.folder import FinishedRun
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.rehearsal import DryRun
-from experiments.campaigns.run import Attempt, OperatorAnswer
-from experiments.datatypes import Response
-from hil.live.feed import LiveFeed
-from hil.runners.operator import Operator, Outcome
+from riderless.experiments.analysis.analyze import Analysis, analyze_responses
+from riderless.experiments.campaigns.folder import FinishedRun
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.rehearsal import DryRun
+from riderless.experiments.campaigns.run import Attempt, OperatorAnswer
+from riderless.experiments.datatypes import Response
+from riderless.hil.live.feed import LiveFeed
+from riderless.hil.runners.operator import Operator, Outcome
 
 
 class CampaignDisplay:
-    """Silent display, without a person; `experiments.terminal.campaign_display` has the terminal's.
+    """Silent display, without a person; `riderless.experiments.terminal.campaign_display` has the terminal's.
 
     Attributes
     ----------

@@ -10,26 +10,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from experiments.campaigns.protocols import PROTOCOLS
-from experiments.campaigns.protocols.auto import Settings as Learning
-from experiments.campaigns.protocols.condition import Condition, Settings
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from hil.controllers.law_file import LAW_SUFFIX, name_law
-from hil.controllers.registry import read_controller_file
-from hil.design.compensators.registry import COMPENSATORS
-from hil.design.methods import METHODS
-from hil.design.steered.methods import STEER_METHODS
-from hil.rig.file import read_rig
-from hil.rig.rig import Rig
-from hil.rig.toml_lines import describe_faults, find_key_lines
-from hil.runners.emulation import Emulation
-from models import catalogue
-from models.errors import InputError
-from models.file_format import load_toml, require_format
-from models.parameters import PARAMETERS
-from models.plant.environment import Surroundings
-from models.plant.steer_drive import SteerDrive
-from models.text_file import read_text_file, why_unreadable
+from riderless.experiments.campaigns.protocols import PROTOCOLS
+from riderless.experiments.campaigns.protocols.auto import Settings as Learning
+from riderless.experiments.campaigns.protocols.condition import Condition, Settings
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.hil.controllers.law_file import LAW_SUFFIX, name_law
+from riderless.hil.controllers.registry import read_controller_file
+from riderless.hil.design.compensators.registry import COMPENSATORS
+from riderless.hil.design.methods import METHODS
+from riderless.hil.design.steered.methods import STEER_METHODS
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.toml_lines import describe_faults, find_key_lines
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.file_format import load_toml, require_format
+from riderless.models.parameters import PARAMETERS
+from riderless.models.plant.environment import Surroundings
+from riderless.models.plant.steer_drive import SteerDrive
+from riderless.models.text_file import read_text_file, why_unreadable
 
 EMULATED_RIG = "emulated"
 DIGEST_DIGITS = 16  # hexadecimal ones, of what a campaign is made of

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.analysis.analyze import Analysis
-from experiments.campaigns.file import Campaign
-from experiments.campaigns.folder import FinishedRun, missing_sentence
-from experiments.campaigns.foreseen import foreseen_sections
-from experiments.datatypes import Response
-from experiments.frequency.goodness_of_fit import response_document
-from experiments.frequency.response import FrequencyResponse, add_response
-from experiments.recordings.read import read_named_run, read_recording
-from experiments.reports.gather import report_on
-from experiments.reports.page.course_section import CourseSection
-from hil.logs.json_values import plain
+from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.campaigns.file import Campaign
+from riderless.experiments.campaigns.folder import FinishedRun, missing_sentence
+from riderless.experiments.campaigns.foreseen import foreseen_sections
+from riderless.experiments.datatypes import Response
+from riderless.experiments.frequency.goodness_of_fit import response_document
+from riderless.experiments.frequency.response import FrequencyResponse, add_response
+from riderless.experiments.recordings.read import read_named_run, read_recording
+from riderless.experiments.reports.gather import report_on
+from riderless.experiments.reports.page.course_section import CourseSection
+from riderless.hil.logs.json_values import plain
 
 FREQUENCY_FILE = "frequency_response.json"
 
@@ -73,7 +73,7 @@ def finish_campaign(
     runs : sequence of FinishedRun
         All runs made, good or not.
     analysed : callable
-        Analyses a list of responses, see `experiments.analysis.analyze.analyze`.
+        Analyses a list of responses, see `riderless.experiments.analysis.analyze.analyze`.
     course : CourseSection or None
         What an experiment that ran itself chose, and why.
     """

@@ -15,15 +15,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from experiments.campaigns.file import OF_BICYCLE, Campaign
-from experiments.campaigns.protocols.condition import Condition
-from hil.logs.folders import folder_stem, new_folder, numbered
-from hil.logs.log import RUN_FILE as LOG
-from hil.logs.log import read_run
-from hil.runners.disk_room import existing_above
-from hil.runners.operator import Outcome
-from models.errors import InputError
-from models.text_file import why_unreadable
+from riderless.experiments.campaigns.file import OF_BICYCLE, Campaign
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.hil.logs.folders import folder_stem, new_folder, numbered
+from riderless.hil.logs.log import RUN_FILE as LOG
+from riderless.hil.logs.log import read_run
+from riderless.hil.runners.disk_room import existing_above
+from riderless.hil.runners.operator import Outcome
+from riderless.models.errors import InputError
+from riderless.models.text_file import why_unreadable
 
 CAMPAIGN_FILE = "campaign.json"
 CAMPAIGN_FORMAT = "riderless campaign 1"

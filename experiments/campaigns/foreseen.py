@@ -7,16 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
-from experiments.analysis.foresight.kicked_window import DRY_FRICTION
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from experiments.analysis.verdict.power import noncentrality
-from experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
-from experiments.dynamics import plain_name, shown_unit, unit_of
-from experiments.reports.page.foreseen_section import ForeseenSection
-from hil.logs.json_values import plain
-from models.parameters import PARAMETERS
-from models.tables import plain_number
+from riderless.experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
+from riderless.experiments.analysis.foresight.kicked_window import DRY_FRICTION
+from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.analysis.verdict.power import noncentrality
+from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
+from riderless.experiments.dynamics import plain_name, shown_unit, unit_of
+from riderless.experiments.reports.page.foreseen_section import ForeseenSection
+from riderless.hil.logs.json_values import plain
+from riderless.models.parameters import PARAMETERS
+from riderless.models.tables import plain_number
 
 MORE_KICKS = 2  # times
 RECORD_KEY = "would_see"

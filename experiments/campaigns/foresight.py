@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.foresight.drawn_bicycle import given_by
-from experiments.analysis.foresight.expected_power import (
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.foresight.drawn_bicycle import given_by
+from riderless.experiments.analysis.foresight.expected_power import (
     DRAW_SEED,
     ExpectedCampaigns,
     hiding_parameters,
@@ -21,20 +21,20 @@ from experiments.analysis.foresight.expected_power import (
     shrinkage,
     smallest_rejected,
 )
-from experiments.analysis.foresight.kicked_window import DRY_FRICTION, FORESEEN_ERRORS
-from experiments.analysis.foresight.rehearsed_condition import RehearsedCondition
-from experiments.analysis.foresight.sizes_seen import largest_size, sizes_seen
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
-from experiments.campaigns.foreseen import MORE_KICKS, ForeseenError, Foresight
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
-from experiments.campaigns.rehearsal import DryRun, dry_run
-from experiments.dynamics import Theory
-from experiments.theory.drawn_machine import draw_machine
-from experiments.theory.theory import theory_for
-from hil.design.methods import GainSchedule, design
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.analysis.foresight.kicked_window import DRY_FRICTION, FORESEEN_ERRORS
+from riderless.experiments.analysis.foresight.rehearsed_condition import RehearsedCondition
+from riderless.experiments.analysis.foresight.sizes_seen import largest_size, sizes_seen
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.campaigns.foreseen import MORE_KICKS, ForeseenError, Foresight
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
+from riderless.experiments.campaigns.rehearsal import DryRun, dry_run
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.theory.drawn_machine import draw_machine
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.design.methods import GainSchedule, design
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and how long it is
 KNOWN_BETTER = 0.5  # of a parameter's standard deviation

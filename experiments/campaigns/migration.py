@@ -8,16 +8,16 @@ from typing import Any
 
 import tomlkit
 
-from experiments.campaigns.file import check_campaign
-from experiments.recordings.foreign import mapping
-from hil.controllers.registry import read_controller_file
-from hil.logs.folders import first_free
-from hil.rig.file import read_rig
-from hil.rig.path_file import read_path_file
-from hil.rig.writer import replace_file
-from models.errors import InputError
-from models.file_format import VERSIONS, describe_kind, format_line, load_toml, noun_of, require_format
-from models.text_file import read_text_file, why_unreadable
+from riderless.experiments.campaigns.file import check_campaign
+from riderless.experiments.recordings.foreign import mapping
+from riderless.hil.controllers.registry import read_controller_file
+from riderless.hil.logs.folders import first_free
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.path_file import read_path_file
+from riderless.hil.rig.writer import replace_file
+from riderless.models.errors import InputError
+from riderless.models.file_format import VERSIONS, describe_kind, format_line, load_toml, noun_of, require_format
+from riderless.models.text_file import read_text_file, why_unreadable
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.run import OperatorAnswer
-from hil.runners.operator import Outcome
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.run import OperatorAnswer
+from riderless.hil.runners.operator import Outcome
 
 KEY_HELP = "Enter arms, n skips it, q stops the campaign"
 ANSWERS: dict[str, OperatorAnswer] = {"": "go", "n": "skip", "q": "stop"}

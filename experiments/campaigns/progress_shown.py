@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.protocols.condition import Condition
 
 
 def campaign_so_far(

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import Condition
-from experiments.datatypes import Response
-from experiments.recordings.run_response import response_of_run
-from hil.logs.log import read_run
-from hil.loop.limits import RANGES, Limit, Limits
-from hil.loop.states import State, Verdict
-from hil.rig.rig import Rig
-from hil.rig.stable import require_stable
-from hil.runners.emulation import rig_in_simulated_time
-from hil.runners.operator import Outcome
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.limits import RANGES, Limit, Limits
+from riderless.hil.loop.states import State, Verdict
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import require_stable
+from riderless.hil.runners.emulation import rig_in_simulated_time
+from riderless.hil.runners.operator import Outcome
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
 
 MAX_SHARE = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
 FALLEN_ANGLES = ("lean", "steer")  # an emulated bicycle has fallen before it is at the end of their ranges

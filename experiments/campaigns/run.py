@@ -12,17 +12,17 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import Condition
-from experiments.datatypes import Response
-from experiments.emulation.spawn import start_twin
-from experiments.recordings.read import read_recording
-from firmware_interface.twins.virtual_node import VirtualProcess
-from hil.live.feed import LiveFeed
-from hil.logs.folders import new_folder
-from hil.runners.operator import Operator, Outcome
-from hil.runners.session import RowWatcher, run_realtime
-from hil.runners.simulated_run import run_lockstep
-from hil.runners.warmup import warm_up
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.datatypes import Response
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.recordings.read import read_recording
+from riderless.firmware_interface.twins.virtual_node import VirtualProcess
+from riderless.hil.live.feed import LiveFeed
+from riderless.hil.logs.folders import new_folder
+from riderless.hil.runners.operator import Operator, Outcome
+from riderless.hil.runners.session import RowWatcher, run_realtime
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.hil.runners.warmup import warm_up
 
 MAX_ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from experiments.campaigns import run as runners
-from experiments.campaigns.display import CampaignDisplay
-from experiments.campaigns.file import Campaign, is_campaign, plan_campaign, read_campaign, short_digest
-from experiments.campaigns.findings import CampaignFindings, finish_campaign
-from experiments.campaigns.folder import (
+from riderless.experiments.campaigns import run as runners
+from riderless.experiments.campaigns.display import CampaignDisplay
+from riderless.experiments.campaigns.examples import example_text
+from riderless.experiments.campaigns.file import Campaign, is_campaign, plan_campaign, read_campaign, short_digest
+from riderless.experiments.campaigns.findings import CampaignFindings, finish_campaign
+from riderless.experiments.campaigns.folder import (
     FinishedRun,
     choose_folder,
     lock_folder,
@@ -22,21 +22,21 @@ from experiments.campaigns.folder import (
     run_as_json,
     write_campaign_record,
 )
-from experiments.campaigns.foreseen import Foresight, foreseen_record, foreseen_sentence
-from experiments.campaigns.foresight import foresee
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.document import course_document, course_section
-from experiments.campaigns.learning.runs import Asked, LearningRuns
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.campaigns.rehearsal import DryRun, dry_run, speed_outside
-from experiments.campaigns.run import Attempt
-from hil.rig.file import read_rig
-from hil.runners.disk_room import require_disk_room
-from hil.runners.emulation import Emulation
-from hil.runners.session import find_latency_test
-from models.errors import InputError
-from models.file_format import load_toml
+from riderless.experiments.campaigns.foreseen import Foresight, foreseen_record, foreseen_sentence
+from riderless.experiments.campaigns.foresight import foresee
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.document import course_document, course_section
+from riderless.experiments.campaigns.learning.runs import Asked, LearningRuns
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
+from riderless.experiments.campaigns.rehearsal import DryRun, dry_run, speed_outside
+from riderless.experiments.campaigns.run import Attempt
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners.disk_room import require_disk_room
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.session import find_latency_test
+from riderless.models.errors import InputError
+from riderless.models.file_format import load_toml
 
 CampaignSource = Campaign | Path | str | Mapping[str, Any] | None
 
@@ -172,7 +172,7 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
         digest[str(rig_file)] = short_digest(rig_file.read_bytes())
         conditions = tuple(treadmill_conditions(seed, emulation, machine))
     else:
-        text = files("experiments.campaigns").joinpath("starter/usual.toml").read_text(encoding="utf-8")
+        text = example_text("campaigns/usual.toml")
         digest["usual.toml"] = short_digest(text.encode())
         conditions = plan_campaign({**load_toml(text), "seed": seed, "model": model}).conditions
     return Campaign(

@@ -1,6 +1,6 @@
 """Files to begin with: an example of each kind of file that a person writes, in a folder, and what to type next.
 
-The examples are those of the docs; `starter/` holds links to them, so that they are in an installed package too.
+The examples are those of the docs (`riderless.experiments.campaigns.examples`).
 """
 
 import re
@@ -9,10 +9,11 @@ from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
-from experiments.reports.files import whole_or_gone
-from models import catalogue
-from models.errors import InputError
-from models.text_file import read_text_file
+from riderless.experiments.campaigns.examples import example_text
+from riderless.experiments.reports.files import whole_or_gone
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.text_file import read_text_file
 
 NEXT_STEPS = (  # what to type in the folder, and what it is for
     ("riderless design bicycle.toml --speeds 2:8:0.5 -o gains.toml", "gains over speed, and what they promise"),
@@ -27,7 +28,7 @@ MORE_STEPS = (  # for the files that only some need
     ("python their_log.py", "make a log of somebody else"),
     ("riderless analyze theirs.csv --mapping mapping.toml", "and read it"),
 )
-# as in docs/starter, which lessons 5 to 7 explain; `.txt`, so that no program takes them for parts of this package
+# lessons 5 to 7 explain them
 _PROGRAMS = ("my_law.py", "wheel_text.py", "try_driver.py", "their_log.py")
 _ABOUT = """# Where to begin
 
@@ -67,16 +68,11 @@ def starter_files(bike: str) -> dict[str, str]:
     """
     catalogue.load_bicycle(bike)
     bicycle = _bicycle_text(bike)
-    here = files("experiments.campaigns").joinpath("starter")
-    rig, campaign = (here.joinpath(name).read_text(encoding="utf-8") for name in ("rig.toml", "campaign.toml"))
-    mapping = here.joinpath("mapping.toml").read_text(encoding="utf-8")
-    programs = {name: here.joinpath(f"{name}.txt").read_text(encoding="utf-8") for name in _PROGRAMS}
     return {
         "bicycle.toml": bicycle,
-        "rig.toml": _with(_with(rig, "name", "my rig"), "bicycle", "bicycle.toml"),
-        "campaign.toml": _without(_with(campaign, "rig", "rig.toml"), "bicycles"),
-        "mapping.toml": mapping,
-        **programs,
+        "rig.toml": _with(_with(example_text("rigs/node.toml"), "name", "my rig"), "bicycle", "bicycle.toml"),
+        "campaign.toml": _without(_with(example_text("campaigns/treadmill.toml"), "rig", "rig.toml"), "bicycles"),
+        **{name: example_text(f"starter/{name}") for name in ("mapping.toml", *_PROGRAMS)},
         "README.md": _ABOUT.format(bike=bike, steps=_listed(NEXT_STEPS), more=_listed(MORE_STEPS)),
     }
 
@@ -85,7 +81,7 @@ def _bicycle_text(bike: str) -> str:
     """Text of a person's own bicycle as it stands in its file; one of the catalogue becomes theirs by its name."""
     if bike.endswith(catalogue.BICYCLE_SUFFIX):
         return read_text_file(Path(bike))
-    text = files("models.bicycles").joinpath(f"{bike}{catalogue.BICYCLE_SUFFIX}").read_text(encoding="utf-8")
+    text = files("riderless.models.bicycles").joinpath(f"{bike}{catalogue.BICYCLE_SUFFIX}").read_text(encoding="utf-8")
     return _with(text, "name", "my bicycle")
 
 

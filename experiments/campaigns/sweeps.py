@@ -16,15 +16,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from firmware_interface.child_processes import new_worker_pool
-from hil.controllers.controller import Controller
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.emulation import Emulation
-from hil.runners.operator import Outcome
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
-from models.plant.plant import Scenario
+from riderless.firmware_interface.child_processes import new_worker_pool
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.operator import Outcome
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Scenario
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -33,7 +33,7 @@ CONNECT_TIMEOUT = 10.0  # s, for the answer of a cluster
 
 @dataclass(frozen=True)
 class SweepCase:
-    """One simulated run, as `hil.runners.simulated_run.run_lockstep` wants it."""
+    """One simulated run, as `riderless.hil.runners.simulated_run.run_lockstep` wants it."""
 
     rig: Rig
     schedule: Controller

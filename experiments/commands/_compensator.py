@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hil.controllers.timing import LoopTiming
-    from hil.output_file import OutputFile
-    from models.linear.prescribed_steer import InnerLoop
-    from models.parameters import Bicycle
+    from riderless.hil.controllers.timing import LoopTiming
+    from riderless.hil.output_file import OutputFile
+    from riderless.models.linear.prescribed_steer import InnerLoop
+    from riderless.models.parameters import Bicycle
 
 
 def design_with_states(
@@ -47,14 +47,14 @@ def design_with_states(
     ------
     InputError
     """
-    from experiments.analysis.measurable import emulated_loop
-    from experiments.reports.loop import FASTEST_SHOWN, plot_compensator
-    from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import emit_json, print_table, print_written, screen
-    from hil.design.compensators.methods import design_compensator
-    from hil.design.margins import MARGIN_HEADS
-    from hil.design.whole_margins import whole_margins
-    from hil.rig.stable import FASTEST_GROWTH
+    from riderless.experiments.analysis.measurable import emulated_loop
+    from riderless.experiments.reports.loop import FASTEST_SHOWN, plot_compensator
+    from riderless.experiments.reports.text import eigenvalue_text
+    from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen
+    from riderless.hil.design.compensators.methods import design_compensator
+    from riderless.hil.design.margins import MARGIN_HEADS
+    from riderless.hil.design.whole_margins import whole_margins
+    from riderless.hil.rig.stable import FASTEST_GROWTH
 
     made = design_compensator(bicycle, method, speeds, timing, drive=drive, **options)
     if out is not None:

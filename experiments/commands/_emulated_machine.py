@@ -5,8 +5,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from hil.rig.rig import Rig
-    from models.array_types import Array
+    from riderless.hil.rig.rig import Rig
+    from riderless.models.array_types import Array
 
 
 class HeldMachine(NamedTuple):
@@ -53,10 +53,10 @@ def held_machine(
     """
     import numpy as np
 
-    from experiments.emulation.hand_kicks import hand_kick, kicks_in_turn
-    from firmware_interface.twins.virtual_node import VirtualNode
-    from hil.runners.emulation import Emulation, emulated_node, emulated_plant
-    from models.plant.scenario import Scenario
+    from riderless.experiments.emulation.hand_kicks import hand_kick, kicks_in_turn
+    from riderless.firmware_interface.twins.virtual_node import VirtualNode
+    from riderless.hil.runners.emulation import Emulation, emulated_node, emulated_plant
+    from riderless.models.plant.scenario import Scenario
 
     emulation, rng = Emulation(model), np.random.default_rng(seed)  # first, for it knows the models that there are
     kicks = kicks_in_turn(rig.bicycle, times, rng, model)
@@ -68,10 +68,10 @@ def held_machine(
             node.warm_up()
             yield HeldMachine(node.path, "", node.serve)
             return
-        from experiments.emulation.plaything import Playmate, start_plaything
-        from experiments.live.emulated import EmulatedPage
-        from experiments.live.launch import LiveServerProcess
-        from experiments.live.open_page import free_port
+        from riderless.experiments.emulation.plaything import Playmate, start_plaything
+        from riderless.experiments.live.emulated import EmulatedPage
+        from riderless.experiments.live.launch import LiveServerProcess
+        from riderless.experiments.live.open_page import free_port
 
         playmate = Playmate(lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model), speed)
         server = stack.enter_context(LiveServerProcess(port=free_port()))

@@ -2,7 +2,7 @@
 
 import typer
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 
 def refuse_ignored(context: typer.Context, *names: str, because: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hil.logs.header import RunHeader
+    from riderless.hil.logs.header import RunHeader
 
 LawFileOption = Annotated[
     Path | None,
@@ -41,10 +41,10 @@ def require_allowed_laws(file: Path | None, allowed: Sequence[Path]) -> None:
     InputError
         The person said no, or the campaign names no such law.
     """
-    from experiments.campaigns.file import laws_of
-    from experiments.terminal.console import progress_screen
-    from experiments.terminal.keys import at_terminal
-    from models.errors import InputError
+    from riderless.experiments.campaigns.file import laws_of
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.experiments.terminal.keys import at_terminal
+    from riderless.models.errors import InputError
 
     laws = {path.resolve(): path for path in (laws_of(file) if file else ())}
     for path in allowed:
@@ -66,15 +66,15 @@ def require_allowed_laws(file: Path | None, allowed: Sequence[Path]) -> None:
 def know_law(path: Path | None) -> None:
     """Let runs that were made with this file find it; raises InputError where it cannot be read."""
     if path is not None:
-        from hil.controllers.law_file import name_law
+        from riderless.hil.controllers.law_file import name_law
 
         name_law(path)
 
 
 def require_law_used(path: Path | None, headers: "Iterable[RunHeader]") -> None:
     """Refuse a file that none of the runs was made with; raises InputError."""
-    from hil.controllers.compiled import COMPILED_FORMAT
-    from models.errors import InputError
+    from riderless.hil.controllers.compiled import COMPILED_FORMAT
+    from riderless.models.errors import InputError
 
     if path is None or any(COMPILED_FORMAT in str(header.content.get("schedule", "")) for header in headers):
         return
@@ -85,7 +85,7 @@ def require_law_of(path: Path | None, recordings: Sequence[Path]) -> None:
     """Refuse a file that none of the runs among these recordings was made with; raises InputError."""
     if path is None:
         return
-    from experiments.recordings.read import find_recordings, is_run
-    from experiments.recordings.runs import run_of
+    from riderless.experiments.recordings.read import find_recordings, is_run
+    from riderless.experiments.recordings.runs import run_of
 
     require_law_used(path, (run_of(one).header for one in find_recordings(recordings) if is_run(one)))

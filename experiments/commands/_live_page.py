@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hil.live.feed import LiveFeed
+    from riderless.hil.live.feed import LiveFeed
 
 LivePage = Annotated[
     bool, typer.Option("--live", help="Serve a page to look on by, as `riderless live` in another terminal does.")
@@ -23,13 +23,13 @@ def feed_of(live: bool, can: Sequence[str] = ()) -> "LiveFeed | None":
     can : sequence of str
         Things that a page may do to the machine, beside STOP.
     """
-    from hil.live.feed import open_feed
+    from riderless.hil.live.feed import open_feed
 
     feed = open_feed()
     if feed is not None:
         feed.can = list(can)
     if live:
-        from experiments.live.open_page import open_page
+        from riderless.experiments.live.open_page import open_page
 
         open_page()
     return feed

@@ -1,6 +1,6 @@
 """Names that a person types with commas between, in one option."""
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 
 def names_in(option: str, text: str) -> list[str]:

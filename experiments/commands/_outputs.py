@@ -1,6 +1,6 @@
 """Option --force of the commands that write a file, and the files that they refuse before their work.
 
-The rule, and the writing itself: `hil.output_file`.
+The rule, and the writing itself: `riderless.hil.output_file`.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hil.output_file import OutputFile, files_read
+from riderless.hil.output_file import OutputFile, files_read
 
 Force = Annotated[
     bool, typer.Option("--force", help="Replace a file that is there already; never one that is read, nor a log.")
@@ -30,7 +30,7 @@ def require_figure(path: Path, force: bool, *inputs: str | Path | None) -> None:
     ------
     InputError
     """
-    from experiments.reports.theory import check_figure_format
+    from riderless.experiments.reports.theory import check_figure_format
 
     check_figure_format(path)
     OutputFile(path, "the figure", force, files_read(*inputs)).require_free()

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands._ignored_options import is_given
+from riderless.experiments.commands._ignored_options import is_given
 
 if TYPE_CHECKING:
-    from hil.controllers.controller import Controller
-    from hil.guidance.route import Route
-    from hil.rig.path_file import AskedPath
-    from hil.rig.rig import Rig
-    from models.parameters import Bicycle
+    from riderless.hil.controllers.controller import Controller
+    from riderless.hil.guidance.route import Route
+    from riderless.hil.rig.path_file import AskedPath
+    from riderless.hil.rig.rig import Rig
+    from riderless.models.parameters import Bicycle
 
 PathOption = Annotated[
     Path | None,
@@ -30,9 +30,9 @@ def emulated_rig_on(bicycle: "Bicycle", controller: str, belt: float | None = No
 
     Its drive obeys what a file of gains commands.
     """
-    from experiments.commands._rig_arguments import emulated_rig_of
-    from hil.rig.fitting import with_emulated_place, with_emulated_receiver
-    from hil.rig.rig import Rig
+    from riderless.experiments.commands._rig_arguments import emulated_rig_of
+    from riderless.hil.rig.fitting import with_emulated_place, with_emulated_receiver
+    from riderless.hil.rig.rig import Rig
 
     rig = Rig(bicycle, drive=emulated_rig_of(bicycle, controller).drive)
     return with_emulated_receiver(rig) if belt is None else with_emulated_place(rig, belt)
@@ -51,7 +51,7 @@ def asked_path(context: typer.Context) -> "AskedPath | None":
         return None
     from dataclasses import replace
 
-    from hil.rig.path_file import read_path_file, speed_of
+    from riderless.hil.rig.path_file import read_path_file, speed_of
 
     asked = read_path_file(Path(file))
     if is_given(context, "speed"):
@@ -78,13 +78,13 @@ def route_of(
     Raises
     ------
     InputError
-        As `hil.rig.path_file.plan_ride`.
+        As `riderless.hil.rig.path_file.plan_ride`.
     """
-    from hil.guidance.route import Route
+    from riderless.hil.guidance.route import Route
 
     if asked is None:
         return Route()
-    from hil.rig.path_file import plan_ride
+    from riderless.hil.rig.path_file import plan_ride
 
     return plan_ride(asked, rig, schedule, speed, linear)
 

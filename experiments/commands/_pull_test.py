@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from hil.commissioning.pull_test import PullEstimate
-    from hil.rig.rig import Rig
+    from riderless.hil.commissioning.pull_test import PullEstimate
+    from riderless.hil.rig.rig import Rig
 
 _MEANING = {
     "gain": "torque made per torque commanded",
@@ -46,12 +46,12 @@ def tell_pull_test(
     write : callable
         Puts values into the rig file, if a person wants that; returns where the old file is kept, None if nobody does.
     """
-    from experiments.commands._ignored_options import refuse_ignored
-    from experiments.terminal.console import emit_json
-    from hil.commissioning.pull_results import pull_test_values
-    from hil.commissioning.pull_table import read_pull_table
-    from hil.commissioning.pull_test import PULL_QUANTITIES, fit_pull_test
-    from hil.rig.writer import rig_changes
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.terminal.console import emit_json
+    from riderless.hil.commissioning.pull_results import pull_test_values
+    from riderless.hil.commissioning.pull_table import read_pull_table
+    from riderless.hil.commissioning.pull_test import PULL_QUANTITIES, fit_pull_test
+    from riderless.hil.rig.writer import rig_changes
 
     used = ("rig_file", "pull_test", "as_json", "yes", "dry_run")
     others = [name for name in context.params if name not in used]
@@ -87,7 +87,7 @@ def tell_pull_test(
 
 
 def _print(found: "PullEstimate") -> None:
-    from hil.commissioning.pull_test import PULL_QUANTITIES
+    from riderless.hil.commissioning.pull_test import PULL_QUANTITIES
 
     for name, unit in PULL_QUANTITIES.items():
         if name not in found.found:
@@ -103,7 +103,7 @@ def _print(found: "PullEstimate") -> None:
 
 
 def _line(text: str) -> None:
-    from experiments.terminal.console import print_line
+    from riderless.experiments.terminal.console import print_line
 
     print_line(text)
 

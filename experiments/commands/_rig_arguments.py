@@ -4,24 +4,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.terminal.console import parse_speeds
-from hil.loop.limits import Limits
-from hil.rig.recorded_values import LONGEST_RUN
-from hil.rig.rig import Rig
-from models import catalogue
-from models.errors import InputError
-from models.text_file import read_text_file
+from riderless.experiments.terminal.console import parse_speeds
+from riderless.hil.loop.limits import Limits
+from riderless.hil.rig.recorded_values import LONGEST_RUN
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.text_file import read_text_file
 
 if TYPE_CHECKING:
-    from hil.controllers.controller import Controller
-    from models.parameters import Bicycle
+    from riderless.hil.controllers.controller import Controller
+    from riderless.models.parameters import Bicycle
 
 USUAL_SPEEDS = "2:9:0.5"  # m/s, for which a method's gains are designed
 
 
 def rig_of(file: Path | None, bike: str = "Benchmark", trust: bool = False) -> Rig:
     """Read the rig of a file, or make the emulated one; ``trust`` is for ``bike``; raises InputError."""
-    from hil.rig.file import read_rig  # the checks of files cost 0.1 s, which the emulated rig need not wait for
+    from riderless.hil.rig.file import (
+        read_rig,  # the checks of files cost 0.1 s, which the emulated rig need not wait for
+    )
 
     if file and trust:
         raise InputError(f'--trust is for a named bicycle: write trust = "why" into the file of the bicycle of {file}')
@@ -45,7 +47,7 @@ def _is_rig(path: Path) -> bool:
     """Is this TOML file a rig? One that cannot be read is none."""
     import tomllib
 
-    from models.file_format import load_toml, noun_of
+    from riderless.models.file_format import load_toml, noun_of
 
     try:
         return noun_of(load_toml(read_text_file(path))) == "rig"
@@ -57,8 +59,8 @@ def names_method(controller: str) -> bool:
     """Tell whether a controller is given as the name of a method that designs one of a torque drive."""
     if _names_file(controller):
         return False
-    from hil.design.compensators.registry import COMPENSATORS
-    from hil.design.methods import METHODS
+    from riderless.hil.design.compensators.registry import COMPENSATORS
+    from riderless.hil.design.methods import METHODS
 
     return controller in METHODS or controller in COMPENSATORS
 
@@ -70,8 +72,8 @@ def _names_file(controller: str) -> bool:
 
 def emulated_rig_of(bicycle: "Bicycle", controller: str) -> Rig:
     """Make the emulated rig of a bicycle, whose drive obeys what a file of gains commands; of a method a torque."""
-    from hil.controllers.registry import read_controller
-    from hil.rig.fitting import emulated_rig
+    from riderless.hil.controllers.registry import read_controller
+    from riderless.hil.rig.fitting import emulated_rig
 
     rig = Rig(bicycle)
     if names_method(controller):
@@ -96,8 +98,8 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     ------
     InputError
     """
-    from hil.controllers.registry import read_controller
-    from hil.rig.fitting import require_fitting
+    from riderless.hil.controllers.registry import read_controller
+    from riderless.hil.rig.fitting import require_fitting
 
     if (designed := _designed(controller, rig, told)) is not None:
         return designed
@@ -110,10 +112,10 @@ def _designed(controller: str, rig: Rig, told: Sequence[float]) -> "Controller |
     """Design by the method of that name, if there is one; as `gains_of`."""
     if _names_file(controller):
         return None
-    from hil.design.compensators.methods import design_compensator
-    from hil.design.compensators.registry import COMPENSATORS
-    from hil.design.methods import METHODS, design
-    from hil.design.steered.methods import STEER_METHODS
+    from riderless.hil.design.compensators.methods import design_compensator
+    from riderless.hil.design.compensators.registry import COMPENSATORS
+    from riderless.hil.design.methods import METHODS, design
+    from riderless.hil.design.steered.methods import STEER_METHODS
 
     if controller == "match":
         raise InputError(

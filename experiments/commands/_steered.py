@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
-    from hil.design.schedule import GainSchedule
-    from hil.output_file import OutputFile
-    from models.linear.prescribed_steer import InnerLoop
+    from riderless.hil.design.schedule import GainSchedule
+    from riderless.hil.output_file import OutputFile
+    from riderless.models.linear.prescribed_steer import InnerLoop
 
 ANGLE_DAMPING = 1.0  # of an angle drive where none is given: no overshoot
 
@@ -32,8 +32,8 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
     InputError
         Options that do not go together, or no such drive.
     """
-    from experiments.commands._ignored_options import refuse_ignored
-    from models.linear.prescribed_steer import InnerLoop
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.models.linear.prescribed_steer import InnerLoop
 
     if kind == "torque":
         refuse_ignored(context, "bandwidth", "damping", because="a torque drive has --drive-lag; take --drive rate")
@@ -50,12 +50,12 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
 
 def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bool) -> None:
     """Write gains that command a steer rate or angle, and print them with what they promise and ask of the drive."""
-    from experiments.analysis.measurable import emulated_loop
-    from experiments.commands._whole_loop import describe_fall, whole_loop_growth
-    from experiments.reports.text import eigenvalue_text, number_text
-    from experiments.terminal.console import emit_json, print_table, print_written, screen
-    from hil.design.margins import MARGIN_HEADS
-    from hil.design.steered.peaks import HAND_KICK
+    from riderless.experiments.analysis.measurable import emulated_loop
+    from riderless.experiments.commands._whole_loop import describe_fall, whole_loop_growth
+    from riderless.experiments.reports.text import eigenvalue_text, number_text
+    from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen
+    from riderless.hil.design.margins import MARGIN_HEADS
+    from riderless.hil.design.steered.peaks import HAND_KICK
 
     if out is not None:
         out.write(schedule.to_toml())
@@ -111,9 +111,9 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
 
 def _rows(schedule: "GainSchedule") -> "list[dict[str, Any]]":
     """Speed, gains, slowest eigenvalues (prescribed, and with the drive's torque), margins and peaks at each speed."""
-    from hil.design.sampled_plant import continuous
-    from hil.design.steered.peaks import kick_peaks
-    from hil.design.steered.sampled_steer import sampled_steer
+    from riderless.hil.design.sampled_plant import continuous
+    from riderless.hil.design.steered.peaks import kick_peaks
+    from riderless.hil.design.steered.sampled_steer import sampled_steer
 
     assert schedule.drive is not None
     rows = []

@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hil.commissioning.floor import Floor as MeasuredFloor
-    from hil.runners.operator import Outcome
+    from riderless.hil.commissioning.floor import Floor as MeasuredFloor
+    from riderless.hil.runners.operator import Outcome
 
 TOO_BUSY = 3  # exit code where neither program nor machine failed
 
@@ -21,7 +21,7 @@ HostDelays = Annotated[
 
 def floor_beside(wanted: bool) -> "AbstractContextManager[MeasuredFloor | None]":
     """Measure the floor while the context is open, where it is wanted."""
-    from hil.commissioning.floor import measured_floor
+    from riderless.hil.commissioning.floor import measured_floor
 
     return measured_floor() if wanted else nullcontext()
 
@@ -30,7 +30,7 @@ def judged_beside(floor: "MeasuredFloor", outcome: "Outcome", folder: "Path") ->
     """Judge a ride by the floor in the same seconds: a fault beside a late one shows nothing of program or machine."""
     from dataclasses import replace
 
-    from hil.logs.log import RUN_FILE, read_run
+    from riderless.hil.logs.log import RUN_FILE, read_run
 
     if not (folder / RUN_FILE).exists():
         return outcome

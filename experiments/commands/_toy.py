@@ -5,11 +5,11 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
-    from experiments.live.play import Toy
-    from hil.rig.rig import Rig
+    from riderless.experiments.live.play import Toy
+    from riderless.hil.rig.rig import Rig
 
 CONTROLLERS = ("lqr", "poles", "lean", "lqg", "off")
 _SPEEDS = (2.0, 8.0)  # m/s, for which a method's gains are designed
@@ -17,9 +17,9 @@ _SPEEDS = (2.0, 8.0)  # m/s, for which a method's gains are designed
 
 def emulated_rig_of_name(name: str, trust: bool) -> "Rig":
     """Rig of a bicycle or of a rig file; raises InputError where a wired bicycle is named."""
-    from experiments.commands._rig_arguments import rig_for_plan
-    from hil.runners.emulation import rig_in_simulated_time
-    from hil.runners.paced.run import require_unwired
+    from riderless.experiments.commands._rig_arguments import rig_for_plan
+    from riderless.hil.runners.emulation import rig_in_simulated_time
+    from riderless.hil.runners.paced.run import require_unwired
 
     if name.startswith("/dev/"):
         raise InputError(
@@ -66,12 +66,12 @@ def make_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Toy
     """
     import numpy as np
 
-    from experiments.commands._rig_arguments import gains_of
-    from experiments.emulation.hand_kicks import hand_kick
-    from experiments.emulation.plaything import Playmate
-    from experiments.live.play import Toy
-    from hil.runners.emulation import Emulation
-    from models.plant.scenario import Scenario
+    from riderless.experiments.commands._rig_arguments import gains_of
+    from riderless.experiments.emulation.hand_kicks import hand_kick
+    from riderless.experiments.emulation.plaything import Playmate
+    from riderless.experiments.live.play import Toy
+    from riderless.hil.runners.emulation import Emulation
+    from riderless.models.plant.scenario import Scenario
 
     rng, speeds = np.random.default_rng(seed), play_speeds(rig)
     playmate = Playmate(lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model), speed)

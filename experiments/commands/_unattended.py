@@ -35,9 +35,9 @@ def require_attended(ports: Sequence[str], agreed: bool) -> dict[str, bool]:
     ------
     InputError
     """
-    from experiments.terminal.console import progress_screen
-    from experiments.terminal.keys import at_terminal
-    from models.errors import InputError
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.experiments.terminal.keys import at_terminal
+    from riderless.models.errors import InputError
 
     if at_terminal() or not any(Path(port).is_char_device() for port in ports):
         return {}

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.analysis.compare import compare
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.measurable import emulated_loop
-from experiments.analysis.windows.cut import make_window
-from experiments.datatypes import Response
-from firmware_interface.child_processes import end_with_parent
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.garbage import collecting_seldom
-from hil.logs.log import read_run
-from hil.rig.rig import Rig
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep
-from hil.runners.warmup import warm_up
-from models import catalogue
-from models.plant.scenario import Scenario
+from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.measurable import emulated_loop
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Response
+from riderless.firmware_interface.child_processes import end_with_parent
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.garbage import collecting_seldom
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.hil.runners.warmup import warm_up
+from riderless.models import catalogue
+from riderless.models.plant.scenario import Scenario
 
 
 def compile_aside(*steps: Callable[[], None]) -> None:

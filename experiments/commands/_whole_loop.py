@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from hil.design.closed_loop import SampledLoop
-from hil.design.schedule import GainSchedule
-from hil.rig.stable import FASTEST_GROWTH
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.rig.stable import FASTEST_GROWTH
 
 
 def whole_loop_growth(schedule: GainSchedule, loop: SampledLoop) -> list[float]:

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._law import LawFileOption, know_law, require_law_used
-from experiments.commands._max_memory import DEFAULT, MaxMemory
-from experiments.commands._outputs import Force
-from experiments.commands._preset import Preset
+from riderless.experiments.commands._law import LawFileOption, know_law, require_law_used
+from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._outputs import Force
+from riderless.experiments.commands._preset import Preset
 
 
 def analyze(
@@ -55,18 +55,18 @@ def analyze(
     A line such as 'veto 12.3 "hand touched"' in a file windows.txt beside a recording takes a window out;
     'move 12.3 to 12.6-15.1 "..."' and 'add 20.0-23.5 "..."' set others.
     """
-    from experiments.recordings.runs import run_of
-    from experiments.reports.analyze import analyze as analyze_sources
-    from experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
-    from experiments.terminal.progress import analysing
-    from hil.memory import use_memory
+    from riderless.experiments.recordings.runs import run_of
+    from riderless.experiments.reports.analyze import analyze as analyze_sources
+    from riderless.experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
+    from riderless.experiments.terminal.progress import analysing
+    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     know_law(controller)
 
     part = _parse_window(window)
     if out is not None:
-        from experiments.reports.files import require_report_place
+        from riderless.experiments.reports.files import require_report_place
 
         require_report_place(out, force)
     with analysing(progress_screen) as tell:
@@ -94,7 +94,7 @@ def analyze(
 
 def _parse_window(text: str | None) -> tuple[float, float] | None:
     """Read FROM:TO as two times [s]."""
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     if text is None:
         return None

@@ -7,10 +7,10 @@ import typer
 
 def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the bicycles of the catalogue with their speeds of stability and sources."""
-    from experiments.reports.text import number_text
-    from experiments.terminal.console import emit_json, print_table
-    from models import catalogue
-    from models.linear.modes import critical_speeds
+    from riderless.experiments.reports.text import number_text
+    from riderless.experiments.terminal.console import emit_json, print_table
+    from riderless.models import catalogue
+    from riderless.models.linear.modes import critical_speeds
 
     rows: list[dict[str, Any]] = []
     for name in catalogue.bicycle_names():

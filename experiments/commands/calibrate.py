@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.commands._names import names_in
-from experiments.commands._unattended import ArmUnattended
+from riderless.experiments.commands._names import names_in
+from riderless.experiments.commands._unattended import ArmUnattended
 
 if TYPE_CHECKING:
-    from hil.rig.rig import Rig
+    from riderless.hil.rig.rig import Rig
 
 _EMULATED_ROLLOUT = 5.0  # m
 
@@ -43,16 +43,21 @@ def calibrate(
     import math
     from contextlib import ExitStack
 
-    from experiments.commands._pull_test import tell_pull_test
-    from experiments.commands._rig_arguments import paths_of, require_one_machine
-    from experiments.commands._unattended import require_attended
-    from experiments.emulation.workstand import StandIn, start_by_hand
-    from experiments.terminal.calibration import CalibrationBench, calibration_document, show_changes, show_outcome
-    from experiments.terminal.console import emit_json
-    from hil.commissioning.calibration_results import Notes
-    from hil.commissioning.calibration_steps import CALIBRATION_PARTS
-    from hil.rig.file import read_rig
-    from models.errors import InputError
+    from riderless.experiments.commands._pull_test import tell_pull_test
+    from riderless.experiments.commands._rig_arguments import paths_of, require_one_machine
+    from riderless.experiments.commands._unattended import require_attended
+    from riderless.experiments.emulation.workstand import StandIn, start_by_hand
+    from riderless.experiments.terminal.calibration import (
+        CalibrationBench,
+        calibration_document,
+        show_changes,
+        show_outcome,
+    )
+    from riderless.experiments.terminal.console import emit_json
+    from riderless.hil.commissioning.calibration_results import Notes
+    from riderless.hil.commissioning.calibration_steps import CALIBRATION_PARTS
+    from riderless.hil.rig.file import read_rig
+    from riderless.models.errors import InputError
 
     rig = read_rig(rig_file)
     rig.calibrated()
@@ -120,9 +125,9 @@ def _require_sweep(rig: "Rig", parts: list[str], added_inertia: float, torque: f
     InputError
         The drive obeys a rate or an angle, or the torque is too much or too little.
     """
-    from hil.commissioning.calibration_steps import sweep_torque
-    from hil.commissioning.drive_calibration import front_inertia
-    from models.errors import InputError
+    from riderless.hil.commissioning.calibration_steps import sweep_torque
+    from riderless.hil.commissioning.drive_calibration import front_inertia
+    from riderless.models.errors import InputError
 
     if rig.drive is None:
         sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)
@@ -136,7 +141,7 @@ def _require_sweep(rig: "Rig", parts: list[str], added_inertia: float, torque: f
 
 def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
     """Refuse options of parts that are not measured, and of writing where nothing is written."""
-    from experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._ignored_options import refuse_ignored
 
     if "wheel" not in parts:
         refuse_ignored(context, "rollout_m", because="--only leaves the wheel out; leave it out too, or add wheel")
@@ -149,8 +154,8 @@ def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
 
 def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
     """Ask the person whether the file is to be written."""
-    from experiments.terminal.keys import at_terminal
-    from models.harmless_text import harmless
+    from riderless.experiments.terminal.keys import at_terminal
+    from riderless.models.harmless_text import harmless
 
     if yes or as_json or not at_terminal():
         return yes
@@ -175,6 +180,6 @@ def _write_if_wanted(file: Path, yes: bool, as_json: bool, values: dict[tuple[st
 def _write(file: Path, values: dict[tuple[str, str], Any]) -> Path | None:
     from datetime import datetime
 
-    from hil.rig.writer import write_rig
+    from riderless.hil.rig.writer import write_rig
 
     return write_rig(file, values, datetime.now().strftime("%Y-%m-%d-%H%M%S"))

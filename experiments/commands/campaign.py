@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.commands._law import AllowedLaws, require_allowed_laws
-from experiments.commands._live_page import LivePage, feed_of
-from experiments.commands._too_busy import TOO_BUSY
-from experiments.commands._unattended import ArmUnattended
-from experiments.commands._whole_numbers import MOST_SEED
+from riderless.experiments.commands._law import AllowedLaws, require_allowed_laws
+from riderless.experiments.commands._live_page import LivePage, feed_of
+from riderless.experiments.commands._too_busy import TOO_BUSY
+from riderless.experiments.commands._unattended import ArmUnattended
+from riderless.experiments.commands._whole_numbers import MOST_SEED
 
 if TYPE_CHECKING:
-    from hil.rig.rig import Rig
+    from riderless.hil.rig.rig import Rig
 
 
 def campaign(
@@ -65,14 +65,14 @@ def campaign(
     the campaign; the same command goes on where it stopped, and --new begins another. On a real bicycle a person is
     asked before each run.
     """
-    from experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
-    from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands.warmup import compile_once
-    from experiments.terminal.campaign import show_course, show_finished, show_rehearsals
-    from experiments.terminal.campaign_display import TerminalDisplay, UnattendedDisplay
-    from experiments.terminal.console import emit_json, progress_screen
-    from experiments.terminal.operator import heed
-    from models.errors import InputError
+    from riderless.experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands.warmup import compile_once
+    from riderless.experiments.terminal.campaign import show_course, show_finished, show_rehearsals
+    from riderless.experiments.terminal.campaign_display import TerminalDisplay, UnattendedDisplay
+    from riderless.experiments.terminal.console import emit_json, progress_screen
+    from riderless.experiments.terminal.operator import heed
+    from riderless.models.errors import InputError
 
     require_allowed_laws(file, controller or ())
     whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
@@ -128,9 +128,9 @@ def _ports_of(machine: "Rig | None", given: list[str], unattended: bool) -> tupl
 
     That is before a folder is made, and before anybody is asked to hold a bicycle that is not there.
     """
-    from experiments.commands._rig_arguments import paths_of
-    from experiments.commands._unattended import require_attended
-    from hil.runners.session import open_ports
+    from riderless.experiments.commands._rig_arguments import paths_of
+    from riderless.experiments.commands._unattended import require_attended
+    from riderless.hil.runners.session import open_ports
 
     if machine is None:
         return [], False

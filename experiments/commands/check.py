@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands._unattended import ArmUnattended
+from riderless.experiments.commands._unattended import ArmUnattended
 
 if TYPE_CHECKING:
-    from hil.commissioning.steps import Step, StepResult
+    from riderless.hil.commissioning.steps import Step, StepResult
 
 
 def check(
@@ -27,14 +27,14 @@ def check(
     """
     from contextlib import nullcontext
 
-    from experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
-    from experiments.commands._unattended import require_attended
-    from experiments.emulation.workstand import start_by_hand
-    from experiments.terminal.console import emit_json, progress_screen
-    from firmware_interface.child_processes import QUIET_SPAWN
-    from hil.commissioning import preflight
-    from hil.commissioning.steps import go_through
-    from hil.design.methods import design
+    from riderless.experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
+    from riderless.experiments.commands._unattended import require_attended
+    from riderless.experiments.emulation.workstand import start_by_hand
+    from riderless.experiments.terminal.console import emit_json, progress_screen
+    from riderless.firmware_interface.child_processes import QUIET_SPAWN
+    from riderless.hil.commissioning import preflight
+    from riderless.hil.commissioning.steps import go_through
+    from riderless.hil.design.methods import design
 
     require_one_machine(emulated, port)
     rig = rig_of(rig_file)
@@ -76,7 +76,7 @@ def check(
 
 def _show(what: str, good: bool, sentence: str, as_json: bool) -> None:
     """One line of the verdict."""
-    from experiments.terminal.console import print_verdict, screen
+    from riderless.experiments.terminal.console import print_verdict, screen
 
     if not as_json:
         print_verdict(screen, good, what, sentence, room=20)

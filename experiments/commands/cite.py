@@ -11,8 +11,8 @@ def cite(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print BibTeX of the sources that a report rests on, each with what the report takes from it."""
-    from experiments.reports.paper.citations import cited_sources
-    from experiments.terminal.console import emit_json, print_line
+    from riderless.experiments.reports.paper.citations import cited_sources
+    from riderless.experiments.terminal.console import emit_json, print_line
 
     found = cited_sources(report)
     if as_json:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._outputs import Force
-from experiments.commands._trust import Trust
+from riderless.experiments.commands._outputs import Force
+from riderless.experiments.commands._trust import Trust
 
 
 def convert(
@@ -22,9 +22,9 @@ def convert(
     A .txt file is a parameter file of BicycleParameters (NAMEBenchmark.txt), a .json file holds constants of SymBRiM by
     the names of its symbols.
     """
-    from experiments.terminal.console import emit_json, print_line
-    from hil.output_file import OutputFile, files_read
-    from models.exchange.files import bicycle_text, read_bicycle
+    from riderless.experiments.terminal.console import emit_json, print_line
+    from riderless.hil.output_file import OutputFile, files_read
+    from riderless.models.exchange.files import bicycle_text, read_bicycle
 
     place = OutputFile(out, "the bicycle", force, files_read(bike)) if out else None
     if place:

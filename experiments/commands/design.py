@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from experiments.commands._outputs import Force, require_figure
-from experiments.commands._trust import Trust
+from riderless.experiments.commands._outputs import Force, require_figure
+from riderless.experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
-    from experiments.analysis.measurable import WeaveMeasurability
-    from hil.design.closed_loop import SampledLoop
-    from hil.design.schedule import GainSchedule
-    from models.linear.prescribed_steer import InnerLoop
-    from models.parameters import Bicycle
+    from riderless.experiments.analysis.measurable import WeaveMeasurability
+    from riderless.hil.design.closed_loop import SampledLoop
+    from riderless.hil.design.schedule import GainSchedule
+    from riderless.models.linear.prescribed_steer import InnerLoop
+    from riderless.models.parameters import Bicycle
 
 NAMED_OPTIONS = ("like", "what", "inner")  # whose values are names, which need no quotes
 
@@ -63,18 +63,18 @@ def design(
     The table says at each speed whether the weave can be measured after kicks by hand, 3.2 s apart: how many cycles
     a window holds, by the rules of `riderless analyze`.
     """
-    from experiments.analysis.measurable import emulated_loop
-    from experiments.commands._compensator import design_with_states
-    from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import named_rig
-    from experiments.commands._steered import inner_loop_of, show_steered
-    from experiments.commands._whole_loop import whole_loop_growth
-    from experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
-    from hil.controllers.timing import LoopTiming
-    from hil.design.compensators.registry import COMPENSATORS
-    from hil.design.methods import design as design_gains
-    from hil.output_file import OutputFile, files_read
-    from models.catalogue import load_bicycle
+    from riderless.experiments.analysis.measurable import emulated_loop
+    from riderless.experiments.commands._compensator import design_with_states
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._rig_arguments import named_rig
+    from riderless.experiments.commands._steered import inner_loop_of, show_steered
+    from riderless.experiments.commands._whole_loop import whole_loop_growth
+    from riderless.experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
+    from riderless.hil.controllers.timing import LoopTiming
+    from riderless.hil.design.compensators.registry import COMPENSATORS
+    from riderless.hil.design.methods import design as design_gains
+    from riderless.hil.output_file import OutputFile, files_read
+    from riderless.models.catalogue import load_bicycle
 
     rig = named_rig(bike, trust)
     if rig is not None:
@@ -84,7 +84,7 @@ def design(
     if inner_loop is not None:
         refuse_ignored(context, "plot", because="the figure draws gains of a torque; leave it out")
     if plot is not None:
-        from experiments.reports.loop import plot_design
+        from riderless.experiments.reports.loop import plot_design
 
         require_figure(plot, force, bike, out)
     gains = OutputFile(out, "the gains", force, files_read(bike)) if out is not None else None
@@ -121,9 +121,9 @@ def _options(
     bicycle: "Bicycle", method: str, purpose: str, given: list[str], drive: "InnerLoop | None"
 ) -> dict[str, Any]:
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
-    from experiments.campaigns.protocols.plan_inputs import gentle_options
-    from experiments.commands._rig_arguments import names_method
-    from models.errors import InputError
+    from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+    from riderless.experiments.commands._rig_arguments import names_method
+    from riderless.models.errors import InputError
 
     named = [_option(text) for text in given]
     options = dict(named)
@@ -144,8 +144,8 @@ def _weave(schedule: "GainSchedule", loop: "SampledLoop") -> "list[WeaveMeasurab
     """Ask at each speed whether the weave can be measured after kicks as `riderless run --emulated` gives them."""
     import numpy as np
 
-    from experiments.analysis.measurable import weave_measurability
-    from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
+    from riderless.experiments.analysis.measurable import weave_measurability
+    from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
 
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
     kicks = kicks_in_turn(schedule.bicycle, times, np.random.default_rng(1))
@@ -199,11 +199,11 @@ def _show(
     schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", growth: "Sequence[float]", purpose: str
 ) -> None:
     """Print gains, then closed loop and margins over speed, and the notes; growth [1/s] is of the whole loop."""
-    from experiments.commands._whole_loop import describe_fall
-    from experiments.reports.loop import FASTEST_SHOWN
-    from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import print_table, screen
-    from hil.design.margins import MARGIN_HEADS
+    from riderless.experiments.commands._whole_loop import describe_fall
+    from riderless.experiments.reports.loop import FASTEST_SHOWN
+    from riderless.experiments.reports.text import eigenvalue_text
+    from riderless.experiments.terminal.console import print_table, screen
+    from riderless.hil.design.margins import MARGIN_HEADS
 
     gentle = ", gentle for measuring" if purpose == "measuring" else ""
     name = f"{schedule.bicycle.name}, {schedule.method}{gentle}"
@@ -240,7 +240,7 @@ def _show(
 
 def _listed(which: list[int], speeds: "Sequence[float]") -> str:
     """List some of the speeds, neighbours as a range: 2 to 4.5, 7."""
-    from experiments.reports.text import consecutive
+    from riderless.experiments.reports.text import consecutive
 
     ends = [(speeds[group[0]], speeds[group[-1]]) for group in consecutive(which)]
     return ", ".join(f"{first:g}" if first == last else f"{first:g} to {last:g}" for first, last in ends)
@@ -257,8 +257,8 @@ def _option(text: str) -> tuple[str, Any]:
     """NAME=VALUE, the value read as TOML reads it: a number, a list of numbers, or the name of a bicycle or method."""
     import tomllib
 
-    from models.errors import InputError
-    from models.file_format import load_toml
+    from riderless.models.errors import InputError
+    from riderless.models.file_format import load_toml
 
     name, _, value = text.partition("=")
     try:

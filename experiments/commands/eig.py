@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.commands._outputs import Force, require_figure
-from experiments.commands._trust import Trust
+from riderless.experiments.commands._outputs import Force, require_figure
+from riderless.experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
-    from models.linear.modes import CriticalSpeeds, Modes
-    from models.parameters import Bicycle
+    from riderless.models.linear.modes import CriticalSpeeds, Modes
+    from riderless.models.parameters import Bicycle
 
 CURVE_POINTS = 801  # speeds of a curve that looks smooth
 
@@ -26,9 +26,9 @@ def eig(
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     import numpy as np
 
-    from experiments.terminal.console import emit_json, parse_speeds, print_written
-    from models import catalogue
-    from models.linear.modes import critical_speeds, named_modes
+    from riderless.experiments.terminal.console import emit_json, parse_speeds, print_written
+    from riderless.models import catalogue
+    from riderless.models.linear.modes import critical_speeds, named_modes
 
     if plot is not None:
         require_figure(plot, force, bike)
@@ -36,7 +36,7 @@ def eig(
     modes = named_modes(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)
     if plot is not None:
-        from experiments.reports.theory import plot_eigenvalues
+        from riderless.experiments.reports.theory import plot_eigenvalues
 
         plot_eigenvalues(bicycle, np.linspace(modes.v.min(), modes.v.max(), CURVE_POINTS), path=plot)
     if as_json:
@@ -49,7 +49,7 @@ def eig(
 
 def _document(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds", plot: Path | None) -> dict[str, Any]:
     """Matrices, critical speeds and named eigenvalues, for JSON; SI."""
-    from models.linear.whipple import canonical_matrices
+    from riderless.models.linear.whipple import canonical_matrices
 
     columns = (values.tolist() for values in (modes.v, modes.weave, modes.capsize, modes.caster))
     return {
@@ -72,8 +72,8 @@ def _document(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds", pl
 
 def _show(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds") -> None:
     """Print the eigenvalues over speed, and the critical speeds."""
-    from experiments.reports.text import eigenvalue_text, number_text
-    from experiments.terminal.console import print_table
+    from riderless.experiments.reports.text import eigenvalue_text, number_text
+    from riderless.experiments.terminal.console import print_table
 
     print_table(
         f"{bicycle.name}: eigenvalues 1/s",

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._trust import Trust
-from experiments.commands._whole_numbers import MOST_SEED
+from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._whole_numbers import MOST_SEED
 
 SHORTEST_SPACING = 0.2  # s
 KICKED_FOR = 4 * 3600.0  # s, where no end is given
@@ -35,13 +35,13 @@ def emulate(
 
     import numpy as np
 
-    from experiments.commands._emulated_machine import held_machine
-    from experiments.commands._rig_arguments import require_duration
-    from experiments.live.ending import heed_ending
-    from experiments.terminal.console import emit_json, progress_screen
-    from hil.rig.rig import Rig
-    from models import catalogue
-    from models.errors import InputError
+    from riderless.experiments.commands._emulated_machine import held_machine
+    from riderless.experiments.commands._rig_arguments import require_duration
+    from riderless.experiments.live.ending import heed_ending
+    from riderless.experiments.terminal.console import emit_json, progress_screen
+    from riderless.hil.rig.rig import Rig
+    from riderless.models import catalogue
+    from riderless.models.errors import InputError
 
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
         if not value >= 0.0 or (name == "kick-every" and value == np.inf):
@@ -84,6 +84,6 @@ def _from_anywhere(bike: str) -> str:
     """Name a bicycle so that a terminal in another folder finds it: its name in the catalogue, or the whole path."""
     from pathlib import Path
 
-    from models.catalogue import BICYCLE_SUFFIX
+    from riderless.models.catalogue import BICYCLE_SUFFIX
 
     return str(Path(bike).resolve()) if bike.endswith(BICYCLE_SUFFIX) else bike

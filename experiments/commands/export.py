@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._law import LawFileOption, know_law, require_law_used
-from experiments.commands._max_memory import DEFAULT, MaxMemory
-from experiments.commands._outputs import Force
+from riderless.experiments.commands._law import LawFileOption, know_law, require_law_used
+from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._outputs import Force
 
 
 def export(
@@ -29,12 +29,12 @@ def export(
     index, also of a run that was killed. `riderless analyze` reads all of them. Beside mat lies a function
     that plots it (MATLAB, Octave), beside csv and mcap a layout for PlotJuggler, beside mcap one for Foxglove.
     """
-    from experiments.terminal.console import emit_json, progress_screen, screen
-    from experiments.terminal.progress import passing
-    from hil.logs.export import export_run
-    from hil.logs.log import read_run
-    from hil.memory import use_memory
-    from hil.output_file import OutputFile
+    from riderless.experiments.terminal.console import emit_json, progress_screen, screen
+    from riderless.experiments.terminal.progress import passing
+    from riderless.hil.logs.export import export_run
+    from riderless.hil.logs.log import read_run
+    from riderless.hil.memory import use_memory
+    from riderless.hil.output_file import OutputFile
 
     use_memory(max_memory)
 
@@ -42,7 +42,7 @@ def export(
     log = read_run(run, stored=True)
     require_law_used(controller, [log.header])
     if law_states:
-        from hil.runners.replay import with_law_states
+        from riderless.hil.runners.replay import with_law_states
 
         with passing(progress_screen, "ticks") as tell:
             log = with_law_states(log, tell)

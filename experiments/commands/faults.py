@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
+from riderless.experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
 
 if TYPE_CHECKING:
-    from experiments.studies.fault_injection.cases import CaseOptions, FaultCase
-    from experiments.studies.fault_injection.summary_table import FaultRow
+    from riderless.experiments.studies.fault_injection.cases import CaseOptions, FaultCase
+    from riderless.experiments.studies.fault_injection.summary_table import FaultRow
 
 
 def faults(
@@ -50,11 +50,11 @@ def faults(
     Every case draws bicycle, speed, controller, faults and their moments from the seed and its number. Exit code 1 if
     any promise was broken; the command that plays that very case again is printed with it.
     """
-    from experiments.studies.fault_injection import campaign
-    from experiments.studies.fault_injection.docs_table import put_table, require_table_place
-    from experiments.studies.fault_injection.summary_table import tally
-    from experiments.terminal.console import emit_json
-    from experiments.terminal.faults import counting_cases, show_faults
+    from riderless.experiments.studies.fault_injection import campaign
+    from riderless.experiments.studies.fault_injection.docs_table import put_table, require_table_place
+    from riderless.experiments.studies.fault_injection.summary_table import tally
+    from riderless.experiments.terminal.console import emit_json
+    from riderless.experiments.terminal.faults import counting_cases, show_faults
 
     _refuse_ignored(context)
     options = _options(length, together, threats, bicycles, drive)
@@ -83,7 +83,7 @@ def faults(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options of many cases beside --case and --search, and of simulated time beside --real-time."""
-    from experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._ignored_options import refuse_ignored
 
     if context.params["case"] is not None:
         why = "--case plays one case; leave it out, or --case"
@@ -100,9 +100,9 @@ def _refuse_ignored(context: typer.Context) -> None:
 
 def _options(length: float | None, together: int, threats: str, bicycles: str | None, drive: str) -> "CaseOptions":
     """Read the options of the cases."""
-    from experiments.studies.fault_injection.cases import CaseOptions
-    from experiments.studies.fault_injection.threats.fault_list import ThreatPool
-    from models.errors import InputError
+    from riderless.experiments.studies.fault_injection.cases import CaseOptions
+    from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool
+    from riderless.models.errors import InputError
 
     if threats not in list(ThreatPool):
         raise InputError(f"--threats must be one of {', '.join(ThreatPool)}, found {threats!r}; choose one")
@@ -114,7 +114,7 @@ def _options(length: float | None, together: int, threats: str, bicycles: str | 
 
 def _number(case: str) -> int:
     """Read the number of a case."""
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     try:
         return int(case)
@@ -126,9 +126,9 @@ def _number(case: str) -> int:
 
 def _case(case: str, seed: int, options: "CaseOptions") -> "FaultCase":
     """Make the case that was asked for, by its number or by the code of a search."""
-    from experiments.studies.fault_injection.cases import draw_case
-    from experiments.studies.fault_injection.search.genes import CODE_PREFIX, case_of_genes, genes_of_code
-    from models.errors import InputError
+    from riderless.experiments.studies.fault_injection.cases import draw_case
+    from riderless.experiments.studies.fault_injection.search.genes import CODE_PREFIX, case_of_genes, genes_of_code
+    from riderless.models.errors import InputError
 
     if case.startswith(CODE_PREFIX):
         return case_of_genes(genes_of_code(case, options), options)
@@ -143,8 +143,8 @@ def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
     """Play the cases with real components, or one of them."""
     from tempfile import TemporaryDirectory
 
-    from experiments.studies.fault_injection.realtime import campaign as realtime
-    from experiments.terminal.console import progress_screen
+    from riderless.experiments.studies.fault_injection.realtime import campaign as realtime
+    from riderless.experiments.terminal.console import progress_screen
 
     cases = realtime.realtime_cases(seed) if index is None else [realtime.realtime_case(seed, index)]
     with TemporaryDirectory() as folder, progress_screen.status(f"{len(cases)} cases in real time"):
@@ -153,10 +153,10 @@ def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
 
 def _search(count: int, seed: int, options: "CaseOptions", jobs: int | None, as_json: bool) -> None:
     """Search for the unsafe and show the worst that was found."""
-    from experiments.studies.fault_injection.search.evaluation import evaluating
-    from experiments.studies.fault_injection.search.evolution import search_unsafe
-    from experiments.terminal.console import emit_json
-    from experiments.terminal.faults import following_search, show_search
+    from riderless.experiments.studies.fault_injection.search.evaluation import evaluating
+    from riderless.experiments.studies.fault_injection.search.evolution import search_unsafe
+    from riderless.experiments.terminal.console import emit_json
+    from riderless.experiments.terminal.faults import following_search, show_search
 
     with evaluating(jobs) as evaluate, following_search(count) as tell:
         report = search_unsafe(count, seed, options, evaluate, tell)
@@ -170,10 +170,10 @@ def _search(count: int, seed: int, options: "CaseOptions", jobs: int | None, as_
 
 def _tell(case: "FaultCase", as_json: bool) -> None:
     """Play one case again and tell it."""
-    from experiments.studies.fault_injection.judge import judge_case
-    from experiments.studies.fault_injection.simulate import play_case
-    from experiments.studies.fault_injection.timeline import TIMELINE_COLUMNS, describe_case, timeline
-    from experiments.terminal.console import emit_json, print_table, screen
+    from riderless.experiments.studies.fault_injection.judge import judge_case
+    from riderless.experiments.studies.fault_injection.simulate import play_case
+    from riderless.experiments.studies.fault_injection.timeline import TIMELINE_COLUMNS, describe_case, timeline
+    from riderless.experiments.terminal.console import emit_json, print_table, screen
 
     played = play_case(case)
     verdict = judge_case(case, played)

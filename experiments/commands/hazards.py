@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._outputs import Force
+from riderless.experiments.commands._outputs import Force
 
 
 def hazards(
@@ -22,14 +22,14 @@ def hazards(
     On the screen each cause stands with its guard; the PDF has the proofs, the checks by hand before a session, and
     places to sign.
     """
-    from experiments.commands._rig_arguments import rig_of
-    from experiments.reports.hazards.sheet import write_hazards_sheet
-    from experiments.reports.hazards.table import hazards_of
-    from experiments.terminal.console import emit_json, screen
-    from experiments.terminal.hazards import show_hazards
-    from hil.logs.provenance import provenance
-    from hil.output_file import OutputFile, files_read
-    from models.errors import InputError
+    from riderless.experiments.commands._rig_arguments import rig_of
+    from riderless.experiments.reports.hazards.sheet import write_hazards_sheet
+    from riderless.experiments.reports.hazards.table import hazards_of
+    from riderless.experiments.terminal.console import emit_json, screen
+    from riderless.experiments.terminal.hazards import show_hazards
+    from riderless.hil.logs.provenance import provenance
+    from riderless.hil.output_file import OutputFile, files_read
+    from riderless.models.errors import InputError
 
     sheet = None if out is None else OutputFile(out, "the sheet of hazards", force, files_read(rig_file))
     if sheet is not None:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._law import LawFileOption, know_law, require_law_of
-from experiments.commands._max_memory import DEFAULT, MaxMemory
-from experiments.commands._names import names_in
-from experiments.commands._outputs import Force, require_figure
-from experiments.commands._whole_numbers import MOST_JOBS
+from riderless.experiments.commands._law import LawFileOption, know_law, require_law_of
+from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._names import names_in
+from riderless.experiments.commands._outputs import Force, require_figure
+from riderless.experiments.commands._whole_numbers import MOST_JOBS
 
 
 def identify(
@@ -56,12 +56,12 @@ def identify(
     With --eigenvalues, --bicycle and --v0 it finds instead the gain kappa of the law T = kappa (v0 - v) phi_dot with
     which theory explains measured eigenvalues, with an interval that counts how well the bicycle is known.
     """
-    from experiments.reports.estimates.profiles import profiles_figure
-    from experiments.reports.identify import identify_parameters
-    from experiments.reports.theory import save_figure
-    from experiments.terminal.console import emit_json, print_blocks, print_written, progress_screen
-    from experiments.terminal.progress import analysing
-    from hil.memory import use_memory
+    from riderless.experiments.reports.estimates.profiles import profiles_figure
+    from riderless.experiments.reports.identify import identify_parameters
+    from riderless.experiments.reports.theory import save_figure
+    from riderless.experiments.terminal.console import emit_json, print_blocks, print_written, progress_screen
+    from riderless.experiments.terminal.progress import analysing
+    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     _refuse_ignored(context)
@@ -96,7 +96,7 @@ def identify(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a table of eigenvalues, or a fit without profiles, has no use for."""
-    from experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._ignored_options import refuse_ignored
 
     if not context.params["eigenvalues"]:
         refuse_ignored(context, "v0", because="it is for tables of eigenvalues; add --eigenvalues or leave it out")
@@ -116,8 +116,8 @@ def _print_gains(paths: list[Path], v0: float | None, bicycle: str, trust: bool,
     paths, v0, bicycle, trust, as_json
         As `identify` takes them.
     """
-    from experiments.reports.estimates.gain import gain_of_table
-    from experiments.terminal.console import emit_json, print_blocks
+    from riderless.experiments.reports.estimates.gain import gain_of_table
+    from riderless.experiments.terminal.console import emit_json, print_blocks
 
     results = [gain_of_table(path, bicycle, v0, trust) for path in paths]
     if as_json:

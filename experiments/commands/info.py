@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
 
 
 def info(
@@ -14,10 +14,10 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, the whole header included.")] = False,
 ) -> None:
     """Say what a run folder holds: bicycle, controller, duration, markers, counters, stop reason."""
-    from experiments.terminal.console import emit_json, screen
-    from hil.logs.log import read_run
-    from hil.loop.tick_record import COUNTERS
-    from hil.memory import use_memory
+    from riderless.experiments.terminal.console import emit_json, screen
+    from riderless.hil.logs.log import read_run
+    from riderless.hil.loop.tick_record import COUNTERS
+    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
 

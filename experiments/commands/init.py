@@ -20,8 +20,8 @@ def init(
     """
     import shlex
 
-    from experiments.campaigns.starter import NEXT_STEPS, write_starter
-    from experiments.terminal.console import emit_json, print_line
+    from riderless.experiments.campaigns.starter import NEXT_STEPS, write_starter
+    from riderless.experiments.terminal.console import emit_json, print_line
 
     written = write_starter(folder, bike)
     commands = [command for command, _ in NEXT_STEPS]

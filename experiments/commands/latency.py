@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.commands._outputs import Force
-from experiments.commands._whole_numbers import MOST_PROCESSORS
+from riderless.experiments.commands._outputs import Force
+from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS
 
 if TYPE_CHECKING:
-    from hil.commissioning.latency_measure import TrialMeasurement
+    from riderless.hil.commissioning.latency_measure import TrialMeasurement
 
 
 def latency(
@@ -42,16 +42,16 @@ def latency(
     """
     import json
 
-    from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import rig_of
-    from experiments.emulation.answering import answering_devices
-    from experiments.terminal.console import emit_json, screen
-    from experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
-    from hil.commissioning.latency_measure import LatencyTrial, measure_latency
-    from hil.logs.json_values import plain
-    from hil.output_file import OutputFile, files_read
-    from hil.runners.latency_certificate import UNFIT, keep_latency_result
-    from models.errors import InputError
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._rig_arguments import rig_of
+    from riderless.experiments.emulation.answering import answering_devices
+    from riderless.experiments.terminal.console import emit_json, screen
+    from riderless.experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
+    from riderless.hil.commissioning.latency_measure import LatencyTrial, measure_latency
+    from riderless.hil.logs.json_values import plain
+    from riderless.hil.output_file import OutputFile, files_read
+    from riderless.hil.runners.latency_certificate import UNFIT, keep_latency_result
+    from riderless.models.errors import InputError
 
     rig = rig_of(rig_file)
     rig = rig if rate is None else replace(rig, rate=rate)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._law import LawFilesOption, know_law, require_law_of
-from experiments.commands._preset import Preset
-from experiments.commands._whole_numbers import MOST_PROCESS
-from experiments.live.access import LOOPBACK, USUAL_PORT
+from riderless.experiments.commands._law import LawFilesOption, know_law, require_law_of
+from riderless.experiments.commands._preset import Preset
+from riderless.experiments.commands._whole_numbers import MOST_PROCESS
+from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 
 
 def live(
@@ -46,17 +46,17 @@ def live(
     """
     from contextlib import ExitStack
 
-    from experiments.live.beside import LiveTeller
-    from experiments.live.ending import heed_ending
-    from experiments.live.foxglove.launch import foxglove_beside
-    from experiments.live.hello import law_wanted
-    from experiments.live.launch import LiveServerProcess
-    from experiments.live.replay.player import Player
-    from experiments.recordings.read import refuse_unused
-    from experiments.recordings.runs import run_of
-    from experiments.terminal.console import emit_json, screen
-    from hil.live.layout import find_shared_areas
-    from models.errors import InputError
+    from riderless.experiments.live.beside import LiveTeller
+    from riderless.experiments.live.ending import heed_ending
+    from riderless.experiments.live.foxglove.launch import foxglove_beside
+    from riderless.experiments.live.hello import law_wanted
+    from riderless.experiments.live.launch import LiveServerProcess
+    from riderless.experiments.live.replay.player import Player
+    from riderless.experiments.recordings.read import refuse_unused
+    from riderless.experiments.recordings.runs import run_of
+    from riderless.experiments.terminal.console import emit_json, screen
+    from riderless.hil.live.layout import find_shared_areas
+    from riderless.models.errors import InputError
 
     how = {"mapping": mapping, "preset": preset, "bicycle": bicycle, "trust": trust}
     if run is None and any(how.values()):

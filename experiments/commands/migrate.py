@@ -13,8 +13,8 @@ def migrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Rewrite old files in the newest format; comments stay, and the old text is kept beside each as NAME.old."""
-    from experiments.campaigns.migration import migrate as migrate_file
-    from experiments.terminal.console import emit_json, screen
+    from riderless.experiments.campaigns.migration import migrate as migrate_file
+    from riderless.experiments.terminal.console import emit_json, screen
 
     done = [migrate_file(path) for path in files]
     if as_json:

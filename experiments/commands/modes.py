@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._outputs import Force, require_figure
-from experiments.commands._trust import Trust
+from riderless.experiments.commands._outputs import Force, require_figure
+from riderless.experiments.commands._trust import Trust
 
 
 def modes(
@@ -20,13 +20,13 @@ def modes(
     """Mode shapes of the uncontrolled bicycle: amplitude ratio and phase of lean and steer."""
     import numpy as np
 
-    from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import emit_json, print_table, print_written, require_speed
-    from models import catalogue
-    from models.linear.mode_shapes import ModeShape, mode_shapes
+    from riderless.experiments.reports.text import eigenvalue_text
+    from riderless.experiments.terminal.console import emit_json, print_table, print_written, require_speed
+    from riderless.models import catalogue
+    from riderless.models.linear.mode_shapes import ModeShape, mode_shapes
 
     if plot is not None:
-        from experiments.reports.theory import mode_shapes_figure, save_figure
+        from riderless.experiments.reports.theory import mode_shapes_figure, save_figure
 
         require_figure(plot, force, bike)
     bicycle = catalogue.load_bicycle(bike, trust)

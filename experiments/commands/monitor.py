@@ -22,13 +22,13 @@ def monitor(
 
     from rich.live import Live
 
-    from experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
-    from experiments.emulation.workstand import start_by_hand
-    from experiments.terminal.console import progress_screen
-    from firmware_interface.child_processes import QUIET_SPAWN
-    from hil.commissioning.steps import Step, StepResult, go_through
-    from hil.design.methods import design
-    from models.errors import InputError
+    from riderless.experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
+    from riderless.experiments.emulation.workstand import start_by_hand
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.firmware_interface.child_processes import QUIET_SPAWN
+    from riderless.hil.commissioning.steps import Step, StepResult, go_through
+    from riderless.hil.design.methods import design
+    from riderless.models.errors import InputError
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")
@@ -80,6 +80,6 @@ def _values(row: "np.void") -> "Table":
 
 def _bits(prefix: str, bits: "np.integer") -> str:
     """Names of the bits that are set."""
-    from experiments.terminal.obstacles import bit_names
+    from riderless.experiments.terminal.obstacles import bit_names
 
     return " ".join(bit_names(prefix, int(bits)))

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._max_memory import DEFAULT, MaxMemory
-from experiments.commands._outputs import Force
+from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._outputs import Force
 
 
 def package(
@@ -26,10 +26,10 @@ def package(
     The format is the Data Package of frictionlessdata.io, version 1, which repositories read and which
     `frictionless validate` checks. A campaign's eigenvalues go along as two more tables.
     """
-    from experiments.campaigns.data_package import PackageTerms, write_data_package
-    from experiments.terminal.console import emit_json, print_line, progress_screen
-    from hil.logs.folders import own_name
-    from hil.memory import use_memory
+    from riderless.experiments.campaigns.data_package import PackageTerms, write_data_package
+    from riderless.experiments.terminal.console import emit_json, print_line, progress_screen
+    from riderless.hil.logs.folders import own_name
+    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     terms = PackageTerms(licence, title or own_name(source), tuple(author or ()))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._outputs import Force
+from riderless.experiments.commands._outputs import Force
 
 
 def paper(
@@ -17,8 +17,8 @@ def paper(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write a report's table (LaTeX, booktabs), figures of one and two columns (PDF), numbers (CSV) and sources."""
-    from experiments.reports.paper.folder import write_paper
-    from experiments.terminal.console import emit_json, print_line
+    from riderless.experiments.reports.paper.folder import write_paper
+    from riderless.experiments.terminal.console import emit_json, print_line
 
     written = write_paper(report, out, force)
     if as_json:

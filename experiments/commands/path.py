@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.commands._trust import Trust
+from riderless.experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
-    from hil.guidance.route import Route
-    from hil.rig.rig import Rig
+    from riderless.hil.guidance.route import Route
+    from riderless.hil.rig.rig import Rig
 
 
 def path(
@@ -23,9 +23,9 @@ def path(
 
     Of a rig its limits, belt and sensor of place count; of a bicycle those of the emulated machine.
     """
-    from experiments.commands._rig_arguments import rig_for_plan
-    from experiments.terminal.console import emit_json, print_table
-    from hil.rig.path_file import plan_ride, read_path_file, speed_of
+    from riderless.experiments.commands._rig_arguments import rig_for_plan
+    from riderless.experiments.terminal.console import emit_json, print_table
+    from riderless.hil.rig.path_file import plan_ride, read_path_file, speed_of
 
     asked, rig = read_path_file(file), rig_for_plan(bike, trust)
     v = speed_of(asked, file) if speed is None else speed
@@ -48,7 +48,7 @@ def _asked_rows(route: "Route", rig: "Rig") -> list[tuple[str, float, float, str
     """Name, largest size, limit and unit of what a route asks for."""
     import numpy as np
 
-    from models.linear.path import farthest_contact
+    from riderless.models.linear.path import farthest_contact
 
     table = route.table()
     most = np.abs(table).max(axis=0)

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands._names import names_in
-from experiments.commands._trust import Trust
+from riderless.experiments.commands._names import names_in
+from riderless.experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from experiments.planning.paper_windows import PaperKick, Sensors
-    from experiments.planning.plan import Lab
-    from hil.rig.rig import Rig
+    from riderless.experiments.planning.paper_windows import PaperKick, Sensors
+    from riderless.experiments.planning.plan import Lab
+    from riderless.hil.rig.rig import Rig
 
 
 MOST_MINUTES = 10_000.0  # a week of days and nights
@@ -53,12 +53,12 @@ def plan(
     than its deviations say. The best plan of the time given stands beside an equally spaced grid; in words, what
     cannot be told apart, and what would part it.
     """
-    from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import rig_for_plan
-    from experiments.planning.plan import plan_experiment
-    from experiments.reports.plan import plan_blocks, plan_document
-    from experiments.terminal.console import emit_json, print_blocks, progress_screen
-    from models.errors import InputError
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._rig_arguments import rig_for_plan
+    from riderless.experiments.planning.plan import plan_experiment
+    from riderless.experiments.reports.plan import plan_blocks, plan_document
+    from riderless.experiments.terminal.console import emit_json, print_blocks, progress_screen
+    from riderless.models.errors import InputError
 
     if not 0.0 < minutes <= MOST_MINUTES:
         raise InputError(
@@ -85,10 +85,10 @@ def plan(
 
 def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]") -> "Lab":
     """Design the controllers with gains under which the weave lasts."""
-    from experiments.campaigns.protocols.plan_inputs import NamedController, grid_over
-    from experiments.planning.plan import Lab
-    from experiments.terminal.console import parse_speeds
-    from models.errors import InputError
+    from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, grid_over
+    from riderless.experiments.planning.plan import Lab
+    from riderless.experiments.terminal.console import parse_speeds
+    from riderless.models.errors import InputError
 
     v = parse_speeds(speeds)
     if min(v) <= 0.0:
@@ -108,9 +108,9 @@ def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]"
 
 
 def _kicks(by: str, share: float, durations: str) -> "list[PaperKick]":
-    from experiments.emulation.hand_kicks import KICK_LEAN_RATE
-    from experiments.planning.paper_windows import PaperKick
-    from models.errors import InputError
+    from riderless.experiments.emulation.hand_kicks import KICK_LEAN_RATE
+    from riderless.experiments.planning.paper_windows import PaperKick
+    from riderless.models.errors import InputError
 
     if by not in ("drive", "hand", "both"):
         raise InputError(f"wanted a kick by drive, hand or both, found '{by}'")
@@ -125,7 +125,7 @@ def _sensors(gyro: str, encoder: str) -> "Iterator[Sensors]":
     """Sensors of each noise of the gyro with each step of the encoder."""
     from math import radians
 
-    from experiments.planning.paper_windows import Sensors
+    from riderless.experiments.planning.paper_windows import Sensors
 
     for noise in _numbers("--gyro-noise", gyro, 1e-6, 1.0, "rad/s"):
         for step in _numbers("--encoder-step", encoder, 1e-5, 30.0, "deg"):
@@ -142,7 +142,7 @@ def _numbers(option: str, text: str, least: float, most: float, unit: str) -> li
         That each may be.
     unit : str
     """
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     found = []
     for part in text.split(","):
@@ -156,7 +156,7 @@ def _against(text: str) -> dict[str, float]:
     """Read "steer_damping = 0.3, drive_gain = 0.9"; raises InputError."""
     from math import isfinite
 
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     found: dict[str, float] = {}
     for part in names_in("--against", text):

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._trust import Trust
-from experiments.commands._whole_numbers import MOST_SEED
-from experiments.live.access import LOOPBACK, USUAL_PORT
+from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._whole_numbers import MOST_SEED
+from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 
 
 def play(
@@ -34,12 +34,12 @@ def play(
     import tempfile
     from contextlib import ExitStack
 
-    from experiments.commands._toy import emulated_rig_of_name, make_toy, open_browser, require_playable
-    from experiments.commands.warmup import compile_once
-    from experiments.live.ending import heed_ending
-    from experiments.live.launch import LiveServerProcess
-    from experiments.live.play import PlaySession
-    from experiments.terminal.console import emit_json, progress_screen, screen
+    from riderless.experiments.commands._toy import emulated_rig_of_name, make_toy, open_browser, require_playable
+    from riderless.experiments.commands.warmup import compile_once
+    from riderless.experiments.live.ending import heed_ending
+    from riderless.experiments.live.launch import LiveServerProcess
+    from riderless.experiments.live.play import PlaySession
+    from riderless.experiments.terminal.console import emit_json, progress_screen, screen
 
     rig = emulated_rig_of_name(bike, trust)
     require_playable(rig, controller, speed)

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._law import LawFileOption, know_law, require_law_of
-from experiments.commands._max_memory import DEFAULT, MaxMemory
-from experiments.commands._outputs import Force
-from experiments.commands._preset import Preset
+from riderless.experiments.commands._law import LawFileOption, know_law, require_law_of
+from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._outputs import Force
+from riderless.experiments.commands._preset import Preset
 
 
 def plot(
@@ -30,10 +30,10 @@ def plot(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Draw lean, steer, torque and speed over time, with states, kicks, and the windows with the verdict of each."""
-    from experiments.reports.analysis_text import remark_blocks
-    from experiments.reports.timeline.plot import plot_recording
-    from experiments.terminal.console import emit_json, print_blocks, print_written, screen
-    from hil.memory import use_memory
+    from riderless.experiments.reports.analysis_text import remark_blocks
+    from riderless.experiments.reports.timeline.plot import plot_recording
+    from riderless.experiments.terminal.console import emit_json, print_blocks, print_written, screen
+    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     know_law(controller)

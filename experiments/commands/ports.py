@@ -10,8 +10,8 @@ def ports(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
     In a rig file, prefer the name under /dev/serial/by-id: it stays when plugs change places.
     """
-    from experiments.terminal.console import emit_json, print_table, screen
-    from firmware_interface.port import found_ports
+    from riderless.experiments.terminal.console import emit_json, print_table, screen
+    from riderless.firmware_interface.port import found_ports
 
     found = found_ports()
     if as_json:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._law import LawFileOption, know_law, require_law_used
-from experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._law import LawFileOption, know_law, require_law_used
+from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
 
 
 def replay(
@@ -19,11 +19,11 @@ def replay(
 
     Exit code 0: every tick of the log said the same; 1: one did not, or the bytes end before the rows.
     """
-    from experiments.terminal.console import emit_json, progress_screen, screen
-    from experiments.terminal.progress import passing
-    from hil.logs.log import read_run
-    from hil.memory import use_memory
-    from hil.runners.replay import replay as replayed
+    from riderless.experiments.terminal.console import emit_json, progress_screen, screen
+    from riderless.experiments.terminal.progress import passing
+    from riderless.hil.logs.log import read_run
+    from riderless.hil.memory import use_memory
+    from riderless.hil.runners.replay import replay as replayed
 
     use_memory(max_memory)
 

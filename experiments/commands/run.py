@@ -5,21 +5,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.commands._live_page import LivePage, feed_of
-from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
-from experiments.commands._too_busy import TOO_BUSY, HostDelays, floor_beside, judged_beside
-from experiments.commands._trust import Trust
-from experiments.commands._unattended import ArmUnattended
-from experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
+from riderless.experiments.commands._live_page import LivePage, feed_of
+from riderless.experiments.commands._path import (
+    PathOption,
+    asked_path,
+    controller_for,
+    emulated_rig_on,
+    ride_duration,
+    route_of,
+)
+from riderless.experiments.commands._too_busy import TOO_BUSY, HostDelays, floor_beside, judged_beside
+from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._unattended import ArmUnattended
+from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hil.controllers.controller import Controller
-    from hil.loop.reference import Reference
-    from hil.rig.rig import Rig
-    from hil.runners.operator import Outcome
-    from models.plant.plant import Kick, Scenario
+    from riderless.hil.controllers.controller import Controller
+    from riderless.hil.loop.reference import Reference
+    from riderless.hil.rig.rig import Rig
+    from riderless.hil.runners.operator import Outcome
+    from riderless.models.plant.plant import Kick, Scenario
 
 
 def run(
@@ -76,20 +83,26 @@ def run(
     """
     from contextlib import ExitStack
 
-    from experiments.commands._rig_arguments import emulated_rig_of, gains_of, paths_of, require_duration, rig_of
-    from experiments.commands._unattended import require_attended
-    from experiments.commands.warmup import compile_once
-    from experiments.emulation.hand import Hand
-    from experiments.emulation.hand_kicks import RELEASE_DELAY
-    from experiments.emulation.spawn import start_twin
-    from experiments.terminal.console import progress_screen
-    from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
-    from hil.rig.task import Task
-    from hil.runners.emulation import Emulation
-    from hil.runners.operator import Operator, Outcome
-    from hil.runners.scheduling import require_existing
-    from hil.runners.session import find_latency_test, run_realtime
-    from hil.runners.warmup import warm_up
+    from riderless.experiments.commands._rig_arguments import (
+        emulated_rig_of,
+        gains_of,
+        paths_of,
+        require_duration,
+        rig_of,
+    )
+    from riderless.experiments.commands._unattended import require_attended
+    from riderless.experiments.commands.warmup import compile_once
+    from riderless.experiments.emulation.hand import Hand
+    from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+    from riderless.experiments.emulation.spawn import start_twin
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
+    from riderless.hil.rig.task import Task
+    from riderless.hil.runners.emulation import Emulation
+    from riderless.hil.runners.operator import Operator, Outcome
+    from riderless.hil.runners.scheduling import require_existing
+    from riderless.hil.runners.session import find_latency_test, run_realtime
+    from riderless.hil.runners.warmup import warm_up
 
     rig, emulation = rig_of(rig_file, bike, trust), Emulation(model)
     _refuse_ignored(context, rig)
@@ -138,7 +151,7 @@ def run(
 
 def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
     """Speed that a treadmill of the rig is asked for, refused before anything starts; none where it drives none."""
-    from hil.rig.fitting import require_speeds_asked
+    from riderless.hil.rig.fitting import require_speeds_asked
 
     asked = ((0.0, speed),) if rig.speed_drive else ()
     require_speeds_asked(rig, asked)
@@ -147,8 +160,8 @@ def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
 
 def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: float) -> Path:
     """Name the folder of the log, on a disk with room for it, before a virtual bicycle takes its time to start."""
-    from hil.logs.folders import run_folder
-    from hil.runners.disk_room import require_disk_room
+    from riderless.hil.logs.folders import run_folder
+    from riderless.hil.runners.disk_room import require_disk_room
 
     folder = run_folder(out, rig.bicycle.name, schedule.method)
     require_disk_room(folder, [(rig, duration)])
@@ -159,10 +172,10 @@ def _require_rideable(
     rig: "Rig", schedule: "Controller", told: tuple[float, ...], allow_unstable: bool, reference: str
 ) -> "Reference":
     """Refuse, before anything is started, what could never be armed, falls, or follows no such reference; read it."""
-    from hil.loop.reference import Reference
-    from hil.rig.armable import require_armable
-    from hil.rig.fitting import require_followed
-    from hil.rig.stable import require_stable
+    from riderless.hil.loop.reference import Reference
+    from riderless.hil.rig.armable import require_armable
+    from riderless.hil.rig.fitting import require_followed
+    from riderless.hil.rig.stable import require_stable
 
     asked = Reference.parse(reference)
     require_followed(schedule, asked)
@@ -173,8 +186,8 @@ def _require_rideable(
 
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
-    from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import names_method, require_one_machine
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._rig_arguments import names_method, require_one_machine
 
     given = context.params
     require_one_machine(given["emulated"], given["port"])
@@ -191,8 +204,8 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
 
 def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
     """Print how the run ended, and where it lies if it had begun."""
-    from experiments.terminal.console import emit_json, screen
-    from hil.logs.records import RUN_FILE
+    from riderless.experiments.terminal.console import emit_json, screen
+    from riderless.hil.logs.records import RUN_FILE
 
     folder = outcome.folder or folder
     exists = (folder / RUN_FILE).exists()
@@ -219,14 +232,14 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int, model: str) ->
     """
     import numpy as np
 
-    from experiments.emulation.hand_kicks import (
+    from riderless.experiments.emulation.hand_kicks import (
         FIRST_KICK,
         HAND_KICK_LENGTHS,
         KICK_SPACING,
         RELEASE_DELAY,
         kicks_in_turn,
     )
-    from models.plant.plant import Scenario
+    from riderless.models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
     times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - max(HAND_KICK_LENGTHS), KICK_SPACING)
@@ -237,7 +250,7 @@ def _kicks(rig: "Rig", seed: int, model: str) -> "Callable[[int], Kick]":
     """Make a function that draws a kick by hand, to the right (1) or left (-1)."""
     import numpy as np
 
-    from experiments.emulation.hand_kicks import hand_kick
+    from riderless.experiments.emulation.hand_kicks import hand_kick
 
     rng = np.random.default_rng((seed, 1))  # other chances than those of the kicks that come by themselves
     return lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model)

@@ -6,19 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
-from experiments.commands._trust import Trust
-from experiments.commands._whole_numbers import MOST_JOBS, MOST_SEED, MOST_SEEDS
+from riderless.experiments.commands._path import (
+    PathOption,
+    asked_path,
+    controller_for,
+    emulated_rig_on,
+    ride_duration,
+    route_of,
+)
+from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._whole_numbers import MOST_JOBS, MOST_SEED, MOST_SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from experiments.campaigns.sweeps import SweepCase
-    from hil.controllers.controller import Controller
-    from hil.rig.path_file import AskedPath
-    from hil.rig.rig import Rig
-    from hil.runners.emulation import Emulation
-    from models.plant.plant import Kick, Knock, Scenario
+    from riderless.experiments.campaigns.sweeps import SweepCase
+    from riderless.hil.controllers.controller import Controller
+    from riderless.hil.rig.path_file import AskedPath
+    from riderless.hil.rig.rig import Rig
+    from riderless.hil.runners.emulation import Emulation
+    from riderless.models.plant.plant import Kick, Knock, Scenario
 
 _LEAST_WHEELS_DEG = 2.0  # deg of lean: those of a lab touch at some 10
 _MOST = {  # value and unit beyond which it is a slip, and why
@@ -90,15 +97,15 @@ def simulate(
     A person holds it until half a second under control has passed, and lets go at the state of --x0. Several
     bicycles, speeds and seeds make one run for each combination.
     """
-    from experiments.campaigns.sweeps import simulate_all
-    from experiments.commands._rig_arguments import require_duration
-    from experiments.commands.warmup import compile_once
-    from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
-    from experiments.terminal.progress import watching
-    from hil.logs.folders import new_folder, run_folder
-    from hil.runners.emulation import Emulation
-    from models.errors import InputError
-    from models.plant.plant import SteerDrive, Surroundings
+    from riderless.experiments.campaigns.sweeps import simulate_all
+    from riderless.experiments.commands._rig_arguments import require_duration
+    from riderless.experiments.commands.warmup import compile_once
+    from riderless.experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
+    from riderless.experiments.terminal.progress import watching
+    from riderless.hil.logs.folders import new_folder, run_folder
+    from riderless.hil.runners.emulation import Emulation
+    from riderless.models.errors import InputError
+    from riderless.models.plant.plant import SteerDrive, Surroundings
 
     require_duration(duration)
     _require_sensible({"--wind": wind, "--gusts": gusts, "--offset-mm": offset_mm})
@@ -145,8 +152,8 @@ def simulate(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a treadmill, a cluster or a method of design would make idle."""
-    from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import names_method
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._rig_arguments import names_method
 
     given = context.params
     if not given["floor"]:
@@ -172,14 +179,14 @@ def _cases(
     seeded: bool,
 ) -> "list[SweepCase]":
     """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
-    from experiments.campaigns.sweeps import SweepCase
-    from experiments.commands._rig_arguments import emulated_rig_of, gains_of
-    from hil.loop.reference import Reference
-    from hil.rig.armable import require_armable
-    from hil.rig.fitting import require_followed
-    from hil.rig.task import Task
-    from hil.runners.simulated_run import require_pushes_within
-    from models import catalogue
+    from riderless.experiments.campaigns.sweeps import SweepCase
+    from riderless.experiments.commands._rig_arguments import emulated_rig_of, gains_of
+    from riderless.hil.loop.reference import Reference
+    from riderless.hil.rig.armable import require_armable
+    from riderless.hil.rig.fitting import require_followed
+    from riderless.hil.rig.task import Task
+    from riderless.hil.runners.simulated_run import require_pushes_within
+    from riderless.models import catalogue
 
     cases, asked = [], Reference.parse(reference)
     for name in bikes:
@@ -205,8 +212,8 @@ def _cases(
 
 def _require_path_of_lane(schedule: "Controller", ride: "AskedPath | None", rig: "Rig") -> None:
     """Refuse a method that keeps a lane where nothing says which; gains from a file have a belt to ride on."""
-    from hil.design.schedule import needs_place
-    from models.errors import InputError
+    from riderless.hil.design.schedule import needs_place
+    from riderless.models.errors import InputError
 
     if ride is None and rig.place is None and needs_place(schedule):
         raise InputError(
@@ -217,7 +224,7 @@ def _require_path_of_lane(schedule: "Controller", ride: "AskedPath | None", rig:
 
 def _require_sensible(given: dict[str, float]) -> None:
     """Refuse what no bicycle survives: a slip of the pen, or of the unit."""
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     for option, value in given.items():
         most, unit, what = _MOST[option]
@@ -227,7 +234,7 @@ def _require_sensible(given: dict[str, float]) -> None:
 
 def _wheels_touch(degrees_of_lean: float) -> float:
     """Lean at which training wheels touch [rad]; refuses one at which they carry the bicycle all the time."""
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     if 0.0 < degrees_of_lean < _LEAST_WHEELS_DEG:
         raise InputError(
@@ -239,7 +246,7 @@ def _wheels_touch(degrees_of_lean: float) -> float:
 
 def _require_start_within(rig: "Rig", scenario: "Scenario") -> None:
     """Refuse a state at the release that is beyond the limits of the machine: the drive would go off at once."""
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     for what, angle, limit in zip(("lean", "steer"), scenario.x0, (rig.limits.lean, rig.limits.steer), strict=False):
         if abs(angle) > limit.value:
@@ -251,9 +258,9 @@ def _require_start_within(rig: "Rig", scenario: "Scenario") -> None:
 
 def _scenario(v: float, seed: int, start: list[float], pushes: "list[Kick | Knock]", floor: bool) -> "Scenario":
     """Let a bicycle go at a state (phi, delta, phi_dot, delta_dot) [deg, deg/s], and push it now and then."""
-    from models.errors import InputError
-    from models.plant.plant import Scenario
-    from models.plant.scenario import INITIAL_RATE_MAX
+    from riderless.models.errors import InputError
+    from riderless.models.plant.plant import Scenario
+    from riderless.models.plant.scenario import INITIAL_RATE_MAX
 
     if not (abs(start[0]) <= 45.0 and abs(start[1]) <= 60.0):
         raise InputError(
@@ -277,7 +284,7 @@ def _scenario(v: float, seed: int, start: list[float], pushes: "list[Kick | Knoc
 
 def _pushes(kicks: list[str], knocks: list[str]) -> "list[Kick | Knock]":
     """Read pushes on the frame and knocks on the handlebar."""
-    from models.plant.plant import Kick, Knock
+    from riderless.models.plant.plant import Kick, Knock
 
     made: list[Kick | Knock] = [
         *(Kick(*_numbers("--kick", text, 2)) for text in kicks),
@@ -290,7 +297,7 @@ def _pushes(kicks: list[str], knocks: list[str]) -> "list[Kick | Knock]":
 
 def _numbers(option: str, text: str, n: int) -> list[float]:
     """`n` numbers with commas between."""
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     try:
         numbers = [float(part) for part in text.split(",")]

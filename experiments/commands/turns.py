@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands._outputs import Force, require_figure
-from experiments.commands._trust import Trust
+from riderless.experiments.commands._outputs import Force, require_figure
+from riderless.experiments.commands._trust import Trust
 
 
 def turns(
@@ -24,10 +24,10 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.terminal.console import emit_json, print_written, require_speed
-    from experiments.terminal.turns import show_families, show_turn, turn_document
-    from models import catalogue
-    from models.errors import InputError
+    from riderless.experiments.terminal.console import emit_json, print_written, require_speed
+    from riderless.experiments.terminal.turns import show_families, show_turn, turn_document
+    from riderless.models import catalogue
+    from riderless.models.errors import InputError
 
     ways = {
         "--lean and --steer": (lean is not None, steer is not None),
@@ -41,13 +41,13 @@ def turns(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
     if plot is not None:
-        from experiments.reports.theory import families_figure, save_figure, turn_figure
+        from riderless.experiments.reports.theory import families_figure, save_figure, turn_figure
 
         require_figure(plot, force, bike)
     bicycle = catalogue.load_bicycle(bike, trust)
     path = {"path": str(plot) if plot else None}
     if hands_free:
-        from models.nonlinear.hands_free import hands_free_families as all_families
+        from riderless.models.nonlinear.hands_free import hands_free_families as all_families
 
         families = all_families(bicycle)
         if plot is not None:
@@ -60,7 +60,7 @@ def turns(
             return
         show_families(bicycle, families)
     else:
-        from models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
+        from riderless.models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
 
         if lean is not None and steer is not None:
             turn = steady_turn_from_angles(bicycle, radians(lean), radians(steer))

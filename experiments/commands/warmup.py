@@ -14,9 +14,9 @@ def warmup(
 
     The first of the commands campaign, play, run and simulate does so too; this one does it while nobody waits.
     """
-    from experiments.commands._warmup_steps import compile_loop
-    from experiments.terminal.console import progress_screen, screen
-    from experiments.terminal.progress import one_by_one
+    from riderless.experiments.commands._warmup_steps import compile_loop
+    from riderless.experiments.terminal.console import progress_screen, screen
+    from riderless.experiments.terminal.progress import one_by_one
 
     if emulation:
         _compile_all()
@@ -27,8 +27,8 @@ def warmup(
 
 def compile_once() -> None:
     """Compile everything, with progress, where that was not done for this state of the sources."""
-    from experiments.terminal.console import progress_screen
-    from firmware_interface.kernel_folder import everything_compiled
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.firmware_interface.kernel_folder import everything_compiled
 
     if not everything_compiled().exists():
         progress_screen.print("compiling, once after each installation or update: a minute or two ...")
@@ -42,11 +42,11 @@ def _compile_all() -> None:
     """
     import os
 
-    from experiments.commands import _warmup_steps as steps
-    from experiments.terminal.console import progress_screen
-    from experiments.terminal.progress import one_by_one
-    from firmware_interface.child_processes import QUIET_SPAWN
-    from firmware_interface.kernel_folder import everything_compiled
+    from riderless.experiments.commands import _warmup_steps as steps
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.experiments.terminal.progress import one_by_one
+    from riderless.firmware_interface.child_processes import QUIET_SPAWN
+    from riderless.firmware_interface.kernel_folder import everything_compiled
 
     first, second = (steps.compile_bicycle, steps.compile_design), (steps.compile_loop, steps.compile_fits)
     shares = [first, second] if (os.cpu_count() or 1) > 1 else [first + second]

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from experiments.emulation.spawn import start_twin
-from hil.design.methods import design
-from hil.loop.tick import LoopState
-from hil.rig.rig import Rig, RigPort
-from hil.runners.assembly import new_loop
-from hil.runners.session import open_devices
-from models.plant.plant import Scenario
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.hil.design.methods import design
+from riderless.hil.loop.tick import LoopState
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.session import open_devices
+from riderless.models.plant.plant import Scenario
 
 
 @contextmanager

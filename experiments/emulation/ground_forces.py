@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from experiments.emulation.plaything import PlayTruth
-from models.coordinates import Q_THETA_R, REAR_TORQUE, STEER_TORQUE
-from models.errors import InputError
-from models.nonlinear.equations import accelerations, contact_forces
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.simulation import initial_state
-from models.parameters import Bicycle
+from riderless.experiments.emulation.plaything import PlayTruth
+from riderless.models.coordinates import Q_THETA_R, REAR_TORQUE, STEER_TORQUE
+from riderless.models.errors import InputError
+from riderless.models.nonlinear.equations import accelerations, contact_forces
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state
+from riderless.models.parameters import Bicycle
 
 
 def ground_forces(bicycle: Bicycle, truth: PlayTruth) -> list[float] | None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, MutableSequence
 
 import numpy as np
 
-from firmware_interface.child_processes import QUIET_SPAWN
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation, emulated_plant
-from models.plant.plant import Kick, Scenario
+from riderless.firmware_interface.child_processes import QUIET_SPAWN
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation, emulated_plant
+from riderless.models.plant.plant import Kick, Scenario
 
 # kicks asked for, the newest, kicks answered, when that began, whether its force still acts
 _ASKED, _IMPULSE, _DURATION, _X, _Z, _DONE, _BEGAN, _ACTS = range(8)
@@ -69,7 +69,7 @@ class PushedPlant:
     Parameters
     ----------
     rig, scenario, emulation
-        As for `hil.runners.emulation.emulated_plant`.
+        As for `riderless.hil.runners.emulation.emulated_plant`.
     memory : shared array of doubles
         Of the hand.
     simulated : bool

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
-from models.plant.plant import Kick
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.plant import Kick
 
 KICKS_PER_RUN = 3
 FIRST_KICK = 0.6  # s after the release

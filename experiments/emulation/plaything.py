@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.emulation.hand import Hand, PushedPlant
-from firmware_interface.twins.virtual_node import VirtualProcess, spawn
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation, emulated_machine
-from models.errors import InputError
-from models.plant.plant import Kick, Scenario
-from models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
+from riderless.experiments.emulation.hand import Hand, PushedPlant
+from riderless.firmware_interface.twins.virtual_node import VirtualProcess, spawn
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation, emulated_machine
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick, Scenario
+from riderless.models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
 
 _WIND, _SPEED, _FAULT = range(Hand.room, Hand.room + 3)
 _TRUTH = Hand.room + 3  # where the plant tells how it moves
@@ -137,7 +137,7 @@ class PlayedPlant(PushedPlant):
     Parameters
     ----------
     rig, scenario, emulation
-        As for `hil.runners.emulation.emulated_plant`.
+        As for `riderless.hil.runners.emulation.emulated_plant`.
     memory : shared array of doubles
         Of the playmate.
     simulated : bool

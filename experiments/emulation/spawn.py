@@ -3,11 +3,11 @@
 import os
 from contextlib import suppress
 
-from experiments.emulation.hand import Hand, PushedPlant
-from firmware_interface.twins.virtual_node import VirtualProcess, spawn
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation, emulated_machine, emulated_plant
-from models.plant.plant import Scenario
+from riderless.experiments.emulation.hand import Hand, PushedPlant
+from riderless.firmware_interface.twins.virtual_node import VirtualProcess, spawn
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation, emulated_machine, emulated_plant
+from riderless.models.plant.plant import Scenario
 
 
 def start_twin(

@@ -5,16 +5,16 @@ from math import inf
 
 import numpy as np
 
-from experiments.emulation.spawn import raise_priority
-from firmware_interface.calibration import Calibration
-from firmware_interface.child_processes import QUIET_SPAWN
-from firmware_interface.twins.virtual_node import VirtualProcess, spawn
-from hil.commissioning.steps import Step
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.emulation import emulated_machine
-from models.linear.whipple import totals
-from models.plant.workstand import Bars, ByHand
+from riderless.experiments.emulation.spawn import raise_priority
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.child_processes import QUIET_SPAWN
+from riderless.firmware_interface.twins.virtual_node import VirtualProcess, spawn
+from riderless.hil.commissioning.steps import Step
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import emulated_machine
+from riderless.models.linear.whipple import totals
+from riderless.models.plant.workstand import Bars, ByHand
 
 
 class StandIn:
@@ -57,7 +57,7 @@ def start_by_hand(
     rig : Rig
         Bicycle, ports and devices.
     posture : shared array of 3 doubles
-        What the person does, see `models.plant.workstand.ByHand`; of multiprocessing's spawn context.
+        What the person does, see `riderless.models.plant.workstand.ByHand`; of multiprocessing's spawn context.
     bars : Bars
         By default with the inertia of the rig's bicycle and their stops a tenth beyond the rig's limit.
     truth : Calibration
@@ -65,7 +65,7 @@ def start_by_hand(
     rollout : float
         m after which the person stops the rolling wheel.
     fifo : int
-        Real-time priority of the loop, 0 for none; as for `experiments.emulation.spawn.start_twin`.
+        Real-time priority of the loop, 0 for none; as for `riderless.experiments.emulation.spawn.start_twin`.
 
     Raises
     ------

@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from experiments.frequency.response import (
+from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.frequency.response import (
     JUDGED_OUTPUTS,
     RESPONSE_CHANNELS,
     TRUSTED,
     FrequencyResponse,
     predicted_ratio,
 )
-from experiments.notebook import value_table
-from models.array_types import Array, ComplexArray
-from models.errors import InputError
+from riderless.experiments.notebook import value_table
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.errors import InputError
 
 SEARCH_STEPS = 5  # of the search for where uncertain quantities fit best
 OUTPUT_WORDS = {"phi_dot": "lean rate", "delta": "steer", "T": "torque"}

@@ -6,29 +6,29 @@ commanded too, is set against it, and a response between two measured outputs, s
 quotient of theirs. So errors in both channels and the feedback between them leave no bias, where a direct quotient
 has one (errors in variables; Soderstrom and Stoica 1989, section 8). The parts with a torque are laid end to end; the
 beginning of each is from rest, in the recording and in theory, and noise shows in the lines as everywhere else
-(`experiments.frequency.spectral_lines`).
+(`riderless.experiments.frequency.spectral_lines`).
 """
 
 import numpy as np
 
-from experiments.datatypes import Response
-from experiments.dynamics import Theory
-from experiments.frequency.response import (
+from riderless.experiments.datatypes import Response
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.frequency.response import (
     RESPONSE_CHANNELS,
     FrequencyResponse,
     mover,
     predicted_slopes,
     transfers,
 )
-from experiments.frequency.spectral_lines import measure_lines
-from experiments.recordings.played_parts import played_parts
-from experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
-from experiments.theory.theory import theory_for
-from hil.design.closed_loop import MEASURED_CHANNELS
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI_DOT, STATES
-from models.errors import InputError
-from models.linear.zero_order_hold import zoh
+from riderless.experiments.frequency.spectral_lines import measure_lines
+from riderless.experiments.recordings.played_parts import played_parts
+from riderless.experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT, STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.zero_order_hold import zoh
 
 MIN_SHAKEN = 8.0  # s with a torque, all parts together, below which the lines lie too far apart
 PLAYED_SHARE = 0.05  # of the largest power of the torque, from which a frequency was played

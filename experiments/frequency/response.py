@@ -1,9 +1,10 @@
 """Frequency responses of the loop and of the plant, measured in a run with an excitation, beside the predicted ones.
 
 The torque played, r, is known exactly and owes nothing to the noise, so every response is a quotient with it
-(`experiments.frequency.spectral_lines`). The loop: from r to an output. The plant: from the torque commanded, T, to an
-output, as the quotient of two responses of the loop. The direct one, from T to an output, would be drawn towards minus
-one over the controller, for under feedback T answers the noise (Soderstrom and Stoica 1989, section 10.3).
+(`riderless.experiments.frequency.spectral_lines`). The loop: from r to an output. The plant: from the torque commanded,
+T, to an output, as the quotient of two responses of the loop. The direct one, from T to an output, would be drawn
+towards minus one over the controller, for under feedback T answers the noise (Soderstrom and Stoica 1989, section
+10.3).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from experiments.dynamics import Theory
-from experiments.frequency.spectral_lines import SpectralLines, measure_lines
-from experiments.notebook import value_table
-from experiments.recordings.run_flaws.bursts import answered_one_of, arrivals, mean_lateness
-from experiments.recordings.runs import played_torque
-from experiments.theory.bridged_samples import bridged_samples
-from experiments.theory.excited_loop import ExcitedLoop, excited_loop
-from experiments.theory.run_theory import slower_rig, theory_of
-from hil.logs.header import RunHeader
-from hil.logs.log import Run
-from hil.logs.stored_rows import whole_columns
-from hil.loop.excitation import Excitation
-from hil.loop.states import State
-from models.array_types import Array, ComplexArray
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import COMMAND_UNITS
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.frequency.spectral_lines import SpectralLines, measure_lines
+from riderless.experiments.notebook import value_table
+from riderless.experiments.recordings.run_flaws.bursts import answered_one_of, arrivals, mean_lateness
+from riderless.experiments.recordings.runs import played_torque
+from riderless.experiments.theory.bridged_samples import bridged_samples
+from riderless.experiments.theory.excited_loop import ExcitedLoop, excited_loop
+from riderless.experiments.theory.run_theory import slower_rig, theory_of
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.stored_rows import whole_columns
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import State
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
 MIN_PLAYED = 20.0  # s of torque, below which the lines lie too far apart
 DECAY_TIME = 2.0  # s after it, in which the answer dies away
@@ -285,7 +286,7 @@ def theory_at(
     v : float
         Speed [m/s].
     steer_age, held, one_of : float
-        As of `experiments.theory.run_theory.loop_theory`.
+        As of `riderless.experiments.theory.run_theory.loop_theory`.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.array_types import Array, ComplexArray
+from riderless.models.array_types import Array, ComplexArray
 
 BLOCK_WIDTH = 0.1  # Hz of a block
 MIN_BLOCK_BINS = 7  # bins of a block

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.live.fits import Fitter, FoundFits, ToldFits
-from experiments.live.hello import hello_of, law_wanted
-from experiments.live.launch import LiveServerProcess
-from experiments.live.narrator import Narrator
-from experiments.live.rows import SharedRun
-from experiments.live.schema import LiveCampaign, LiveEvent, LiveFit, LiveStatus, PlayChoices, as_text
-from hil.live import layout
-from hil.logs.header import RunHeader
-from models.errors import InputError
+from riderless.experiments.live.fits import Fitter, FoundFits, ToldFits
+from riderless.experiments.live.hello import hello_of, law_wanted
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.narrator import Narrator
+from riderless.experiments.live.rows import SharedRun
+from riderless.experiments.live.schema import LiveCampaign, LiveEvent, LiveFit, LiveStatus, PlayChoices, as_text
+from riderless.hil.live import layout
+from riderless.hil.logs.header import RunHeader
+from riderless.models.errors import InputError
 
 DIGEST_EVERY = 0.1  # s
 _LOOK_FOR_RUNS = 0.5  # s

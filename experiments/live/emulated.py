@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.emulation.plaything import FAULTS, Playmate, PlayTruth
-from experiments.live.beside import LiveTeller
-from experiments.live.hello import bicycle_fields, limit_values
-from experiments.live.launch import LiveServerProcess
-from experiments.live.schema import (
+from riderless.experiments.emulation.plaything import FAULTS, Playmate, PlayTruth
+from riderless.experiments.live.beside import LiveTeller
+from riderless.experiments.live.hello import bicycle_fields, limit_values
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.schema import (
     LiveChoice,
     LiveEvent,
     LiveHello,
@@ -20,10 +20,10 @@ from experiments.live.schema import (
     PlayChoices,
     as_text,
 )
-from firmware_interface.port_users import has_open
-from hil.live import layout
-from hil.loop.states import State
-from hil.rig.rig import Rig
+from riderless.firmware_interface.port_users import has_open
+from riderless.hil.live import layout
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
 
 CAN_DO: tuple[Any, ...] = ("kick", "wind", "speed", "fault")
 _BEAT = 1.0 / 30.0  # s between two rows while no program is connected

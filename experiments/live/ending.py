@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from hil.runners.operator import heeding
+from riderless.hil.runners.operator import heeding
 
 
 @contextmanager

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.datatypes import AGREEMENT, Comparison, Response
-from experiments.live.schema import LiveFit, ShownWindow
-from experiments.recordings.read import is_run, read_recording
-from experiments.recordings.runs import run_of
-from firmware_interface.child_processes import end_with_parent, new_worker_pool
-from hil.controllers.law_file import LawFile, know_named, named_laws
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.datatypes import AGREEMENT, Comparison, Response
+from riderless.experiments.live.schema import LiveFit, ShownWindow
+from riderless.experiments.recordings.read import is_run, read_recording
+from riderless.experiments.recordings.runs import run_of
+from riderless.firmware_interface.child_processes import end_with_parent, new_worker_pool
+from riderless.hil.controllers.law_file import LawFile, know_named, named_laws
+from riderless.models.errors import InputError
 
 SAME_WINDOW = 0.5  # s between the beginnings of a window in two fits of a recording that grows
 _NICE = 19

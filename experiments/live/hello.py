@@ -5,26 +5,26 @@ from typing import Any
 
 import numpy as np
 
-from experiments.dynamics import Dynamics
-from experiments.live.schema import (
+from riderless.experiments.dynamics import Dynamics
+from riderless.experiments.live.schema import (
     BicycleParameters,
     Branch,
     LimitValues,
     LiveHello,
     TheoryCurves,
 )
-from experiments.theory.modes import kicked_modes
-from experiments.theory.run_theory import theory_with
-from hil.controllers.compiled import CompiledController
-from hil.controllers.controller import Controller, NotLinearError
-from hil.logs.header import RunHeader
-from hil.loop.limits import Limits
-from hil.rig.rig import Rig
-from models.array_types import Array
-from models.errors import InputError
-from models.linear.modes import critical_speeds, named_modes
-from models.linear.prescribed_steer import COMMAND_UNITS
-from models.parameters import PARAMETERS, Bicycle
+from riderless.experiments.theory.modes import kicked_modes
+from riderless.experiments.theory.run_theory import theory_with
+from riderless.hil.controllers.compiled import CompiledController
+from riderless.hil.controllers.controller import Controller, NotLinearError
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.loop.limits import Limits
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import critical_speeds, named_modes
+from riderless.models.linear.prescribed_steer import COMMAND_UNITS
+from riderless.models.parameters import PARAMETERS, Bicycle
 
 _STEP = 0.1  # m/s, between two points of a curve
 _FASTEST = 10.0  # m/s

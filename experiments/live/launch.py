@@ -10,11 +10,11 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, Self
 
-from experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, USUAL_PORT, new_token
-from experiments.live.schema import CONTROL
-from firmware_interface.child_processes import start_python
-from hil.live.layout import SharedAreas
-from models.errors import InputError
+from riderless.experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, USUAL_PORT, new_token
+from riderless.experiments.live.schema import CONTROL
+from riderless.firmware_interface.child_processes import start_python
+from riderless.hil.live.layout import SharedAreas
+from riderless.models.errors import InputError
 
 _PATIENCE = 3.0  # s, for the server to end by itself
 _MOST_READ = 1 << 16  # bytes of requests at a time
@@ -50,7 +50,7 @@ class LiveServerProcess:
         self.address = f"http://{name}:{self.port}/?token={self.token}"
         with listening:
             self._process = start_python(
-                *("-m", "experiments.live.server", "--socket", str(listening.fileno()), "--host", host),
+                *("-m", "riderless.experiments.live.server", "--socket", str(listening.fileno()), "--host", host),
                 variables={TOKEN_VARIABLE: self.token},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.live.schema import LiveEvent, LiveStatus, Obstacle
-from experiments.terminal.obstacles import beyond_gains, obstacles_and_advice
-from hil.logs.header import RunHeader
-from hil.loop.states import SENTENCES, Cause, State
-from models.errors import InputError
+from riderless.experiments.live.schema import LiveEvent, LiveStatus, Obstacle
+from riderless.experiments.terminal.obstacles import beyond_gains, obstacles_and_advice
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.loop.states import SENTENCES, Cause, State
+from riderless.models.errors import InputError
 
 MOST_OBSTACLES = 6
 _IN_WORDS = {

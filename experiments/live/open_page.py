@@ -6,10 +6,10 @@ import subprocess
 import sys
 import threading
 
-from experiments.live.access import LOOPBACK, USUAL_PORT
-from experiments.live.launch import require_websockets
-from firmware_interface.child_processes import start_python
-from hil.controllers.law_file import named_laws
+from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
+from riderless.experiments.live.launch import require_websockets
+from riderless.firmware_interface.child_processes import start_python
+from riderless.hil.controllers.law_file import named_laws
 
 
 def open_page() -> None:
@@ -21,7 +21,7 @@ def open_page() -> None:
         The package that serves the page is not there.
     """
     require_websockets()
-    command = ["-m", "experiments.cli", "live", "--process", str(os.getpid()), "--port", str(free_port())]
+    command = ["-m", "riderless.experiments.cli", "live", "--process", str(os.getpid()), "--port", str(free_port())]
     for law in named_laws():  # of the run that begins: its kicks are fitted with it
         command += ["--controller", law.path]
     page = start_python(*command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)

@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from experiments.emulation.ground_forces import ground_forces
-from experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate, PlayTruth
-from experiments.live.emulated import play_choices
-from experiments.live.fits import Fitter, ToldFits
-from experiments.live.hello import hello_of
-from experiments.live.launch import LiveServerProcess
-from experiments.live.narrator import Narrator
-from experiments.live.replay.row_messages import rows_message
-from experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, as_text
-from hil.controllers.controller import Controller
-from hil.logs.folders import run_folder
-from hil.logs.header import RunHeader, new_header
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation
-from hil.runners.operator import Operator, Outcome
-from hil.runners.paced.run import run_paced
-from models.errors import InputError
-from models.plant.scenario import Scenario
+from riderless.experiments.emulation.ground_forces import ground_forces
+from riderless.experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate, PlayTruth
+from riderless.experiments.live.emulated import play_choices
+from riderless.experiments.live.fits import Fitter, ToldFits
+from riderless.experiments.live.hello import hello_of
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.narrator import Narrator
+from riderless.experiments.live.replay.row_messages import rows_message
+from riderless.experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, as_text
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.logs.folders import run_folder
+from riderless.hil.logs.header import RunHeader, new_header
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.operator import Operator, Outcome
+from riderless.hil.runners.paced.run import run_paced
+from riderless.models.errors import InputError
+from riderless.models.plant.scenario import Scenario
 
 LONGEST_PLAYED = 300.0  # s; then a new log begins, so that fits stay quick
 STOP_ON_PAGE = "STOP on the page"

@@ -7,8 +7,8 @@ import struct
 import time
 from typing import Any
 
-from experiments.live.schema import ROW_COLUMNS
-from hil.live import layout
+from riderless.experiments.live.schema import ROW_COLUMNS
+from riderless.hil.live import layout
 
 MOST_ROWS_PER_SECOND = 100.0  # that a page is sent; a loop may make a thousand
 LONGEST_BATCH = 400  # rows; whoever is farther behind misses the oldest
@@ -32,7 +32,7 @@ class SharedRun:
     Parameters
     ----------
     rows, orders : str
-        Paths of its areas, as `hil.live.layout.find_shared_areas` finds them.
+        Paths of its areas, as `riderless.hil.live.layout.find_shared_areas` finds them.
 
     Raises
     ------

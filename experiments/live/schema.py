@@ -153,7 +153,7 @@ class LiveRows(_Message):
     y: NumberColumn
     psi: NumberColumn
     state: list[int]  # 0 DISARMED, 1 CHECK, 2 ARMED, 3 RUNNING, 4 RAMPDOWN, 5 FAULT
-    cause: list[int]  # `hil.loop.states.Cause`
+    cause: list[int]  # `riderless.hil.loop.states.Cause`
 
 
 class LiveStatus(_Message):

@@ -1,6 +1,6 @@
 """Live server: one small process between a run and the pages that look on.
 
-    python -m experiments.live.server --socket FD
+    python -m riderless.experiments.live.server --socket FD
 
 It knows no bicycle. What pages are to hear comes as lines of JSON on standard input, from the teller that started it;
 the rows of a run it reads itself from the memory that the run shares, so that they and STOP go on when the teller is
@@ -26,10 +26,10 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, Admission
-from experiments.live.page_files import SAFETY_HEADERS, find_page_file
-from experiments.live.rows import SharedRun
-from experiments.live.schema import (
+from riderless.experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, Admission
+from riderless.experiments.live.page_files import SAFETY_HEADERS, find_page_file
+from riderless.experiments.live.rows import SharedRun
+from riderless.experiments.live.schema import (
     CONTROL,
     LARGEST_MESSAGE,
     LiveHeard,
@@ -38,8 +38,8 @@ from experiments.live.schema import (
     PageStop,
     as_text,
 )
-from experiments.live.watchers import MOST_ACCEPTED, MOST_UNADMITTED, Arrival, Measured, Queue, Watchers
-from models.harmless_text import harmless_sentence
+from riderless.experiments.live.watchers import MOST_ACCEPTED, MOST_UNADMITTED, Arrival, Measured, Queue, Watchers
+from riderless.models.harmless_text import harmless_sentence
 
 PERIOD = 1.0 / 30.0  # s between two batches of rows
 _WIRE_LIMIT = 1 << 16  # bytes that the library keeps before it makes a sender wait; nobody waits here

@@ -12,7 +12,7 @@ from typing import Any
 
 from websockets.asyncio.server import ServerConnection, broadcast
 
-from experiments.live.schema import LiveBeat, LiveStatus, PageMessage, PageStop, as_text, read_page_message
+from riderless.experiments.live.schema import LiveBeat, LiveStatus, PageMessage, PageStop, as_text, read_page_message
 
 MOST_PAGES = 8
 MOST_STANDING = 64  # pages without a place

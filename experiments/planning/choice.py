@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from models.array_types import Array
+from riderless.models.array_types import Array
 
 GAIN_WORTH = 1e-9  # of the criterion, under which an exchange is none
 MOST_EXCHANGES = 10_000

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.joint_fit import FREE_COEFFICIENTS
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from experiments.analysis.verdict.power import noncentrality
-from experiments.dynamics import Theory, unit_of
-from experiments.planning.choice import Criterion, LogDeterminant, LogSeparation, covariance_of
-from experiments.planning.information import known_before, scales_of
-from experiments.theory.theory import open_loop
-from experiments.theory.uncertainty_bands import eigenvalue_derivatives
-from models.array_types import Array
-from models.errors import InputError
-from models.linear.modes import named_modes
-from models.parameters import Bicycle
+from riderless.experiments.analysis.joint_fit import FREE_COEFFICIENTS
+from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.analysis.verdict.power import noncentrality
+from riderless.experiments.dynamics import Theory, unit_of
+from riderless.experiments.planning.choice import Criterion, LogDeterminant, LogSeparation, covariance_of
+from riderless.experiments.planning.information import known_before, scales_of
+from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theory.uncertainty_bands import eigenvalue_derivatives
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import named_modes
+from riderless.models.parameters import Bicycle
 
 VERDICT = "verdict"
 AT_SPEED = "@"

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.analysis.identification import QUANTITY_STEP
-from experiments.analysis.output_error import Segment, linearise
-from experiments.dynamics import Theory
-from models.array_types import Array
+from riderless.experiments.analysis.identification import QUANTITY_STEP
+from riderless.experiments.analysis.output_error import Segment, linearise
+from riderless.experiments.dynamics import Theory
+from riderless.models.array_types import Array
 
 WEAKLY_KNOWN = 100.0  # usual deviations: what is known of a quantity without a deviation of its own
 

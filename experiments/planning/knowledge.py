@@ -2,7 +2,7 @@
 
 A window is linearised about what is known when it comes, and again when what is known has moved on by more than
 `RELINEARISED` of a quantity's usual deviation. The values are then those of one Gauss-Newton step of
-`experiments.analysis.identification` over all windows, and the covariance is the same sandwich.
+`riderless.experiments.analysis.identification` over all windows, and the covariance is the same sandwich.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.analysis.identification import QUANTITY_STEP, robust_covariance
-from experiments.analysis.output_error import Linearisation, Segment, linearise
-from experiments.planning.goal import Goal
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.analysis.identification import QUANTITY_STEP, robust_covariance
+from riderless.experiments.analysis.output_error import Linearisation, Segment, linearise
+from riderless.experiments.planning.goal import Goal
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 RELINEARISED = 0.2  # usual deviations
 STEPS_AFTER_RUN = 4  # of Gauss and Newton after each run

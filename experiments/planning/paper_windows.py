@@ -8,27 +8,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.analysis.likelihood.forced_windows import BEFORE_KICK
-from experiments.analysis.measurable import kick_rates
-from experiments.analysis.output_error import Segment
-from experiments.analysis.windows.cut import make_window
-from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import OURS, Response
-from experiments.dynamics import Theory
-from experiments.recordings.run_response import averaged_samples
-from experiments.theory.excited_loop import amplitude_within_limits, excited_loop
-from experiments.theory.forced_response import commanded_response, propagate_input
-from experiments.theory.run_theory import loop_theory
-from experiments.theory.theory import open_loop
-from hil.controllers.controller import Controller
-from hil.design.closed_loop import SampledLoop, gyro_readings
-from hil.loop.excitation import Excitation
-from hil.rig.rig import Rig
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
-from models.linear.whipple import canonical_matrices
-from models.linear.zero_order_hold import zoh
-from models.plant.plant import Kick
+from riderless.experiments.analysis.likelihood.forced_windows import BEFORE_KICK
+from riderless.experiments.analysis.measurable import kick_rates
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import OURS, Response
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.recordings.run_response import averaged_samples
+from riderless.experiments.theory.excited_loop import amplitude_within_limits, excited_loop
+from riderless.experiments.theory.forced_response import commanded_response, propagate_input
+from riderless.experiments.theory.run_theory import loop_theory
+from riderless.experiments.theory.theory import open_loop
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.closed_loop import SampledLoop, gyro_readings
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.linear.zero_order_hold import zoh
+from riderless.models.plant.plant import Kick
 
 OPEN_LOOP_STEP = 0.005  # s, between rows of a recording without a controller
 HAND_HEIGHT, HAND_AHEAD, HAND_TIME = -0.8, 0.3, 0.09  # m, m, s: where and how long a hand pushes the rear frame

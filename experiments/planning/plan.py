@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.planning.choice import Measurement, TimeCosts, best_plan, time_taken
-from experiments.planning.goal import Goal, read_goal
-from experiments.planning.information import window_information
-from experiments.planning.paper_windows import (
+from riderless.experiments.planning.choice import Measurement, TimeCosts, best_plan, time_taken
+from riderless.experiments.planning.goal import Goal, read_goal
+from riderless.experiments.planning.information import window_information
+from riderless.experiments.planning.paper_windows import (
     OPEN_LOOP_STEP,
     PaperKick,
     Sensors,
@@ -21,12 +21,12 @@ from experiments.planning.paper_windows import (
     paper_theory,
     paper_window,
 )
-from experiments.planning.telling_apart import Confounded, confounded_quantities
-from hil.controllers.controller import Controller
-from hil.rig.rig import Rig
-from hil.rig.stable import FASTEST_GROWTH
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.planning.telling_apart import Confounded, confounded_quantities
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import FASTEST_GROWTH
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 NOBODY_KICKS = "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
 MOST_TIME = 1000.0  # times that planned, up to which it is said how long a precision takes

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.planning.choice import Measurement, covariance_of
-from experiments.planning.goal import Goal
-from models.array_types import Array
+from riderless.experiments.planning.choice import Measurement, covariance_of
+from riderless.experiments.planning.goal import Goal
+from riderless.models.array_types import Array
 
 HARDLY_APART = 0.9  # of a correlation, from where on two quantities are hardly told apart
 PARTED = 0.8  # times the deviation at most that a step must leave of the one asked for, to be named

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded, takes_too_long
-from models.array_types import Array, RowSpans, true_spans
-from models.errors import InputError
-from models.noise_statistics import robust_deviation
+from riderless.experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded, takes_too_long
+from riderless.models.array_types import Array, RowSpans, true_spans
+from riderless.models.errors import InputError
+from riderless.models.noise_statistics import robust_deviation
 
 SAME_LEVEL = 1e-9  # of the range
 QUANTISED_BELOW = 0.2  # levels by rows, under which a signal is quantised

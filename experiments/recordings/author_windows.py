@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.datatypes import Comparison
-from models.errors import InputError
-from models.text_file import read_text_file, why_unreadable
+from riderless.experiments.datatypes import Comparison
+from riderless.models.errors import InputError
+from riderless.models.text_file import read_text_file, why_unreadable
 
 AUTHOR_WINDOWS_FILE = "author_windows.json"  # lies beside the logs
 SAME_WINDOW_START = 0.3  # s between two starts of the same window

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from experiments.datatypes import Response
-from models.array_types import Array
+from riderless.experiments.datatypes import Response
+from riderless.models.array_types import Array
 
 MIN_RECORDING_ROWS = 50  # less than half a second of any recording
 BRIDGED_TIME = 0.0225  # s from value to value; weave turns by less than a tenth of a radian meanwhile

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.datatypes import Response
-from experiments.recordings import artefacts, unit_checks
-from experiments.recordings.checked import MIN_RECORDING_ROWS, Recorded
-from experiments.recordings.lean_estimates import find_lean_faults
-from experiments.recordings.torque_law import go_by_logged_torque
-from models.array_types import Array, is_even
-from models.errors import InputError
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings import artefacts, unit_checks
+from riderless.experiments.recordings.checked import MIN_RECORDING_ROWS, Recorded
+from riderless.experiments.recordings.lean_estimates import find_lean_faults
+from riderless.experiments.recordings.torque_law import go_by_logged_torque
+from riderless.models.array_types import Array, is_even
+from riderless.models.errors import InputError
 
 WHAT_TO_CORRECT = "correct the file or its mapping, or say --trust to analyse it all the same"
 

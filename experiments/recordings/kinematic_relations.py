@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import Recorded
-from models.array_types import Array
-from models.linear.whipple import canonical_matrices
-from models.noise_statistics import weighted_median
+from riderless.experiments.recordings.checked import Recorded
+from riderless.models.array_types import Array
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.noise_statistics import weighted_median
 
 COARSEST_STEP = 0.01  # s; faster recordings are averaged to about this
 MOST_ROWS_CHECKED = 60_000  # rows of that, ten minutes, looked at

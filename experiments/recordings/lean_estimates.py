@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.recordings.checked import Recorded
-from models.array_types import true_spans
+from riderless.experiments.recordings.checked import Recorded
+from riderless.models.array_types import true_spans
 
 WITHIN = 1.0  # s, over which lean is set against the integral of its rate
 MOST_APART = 0.12  # rad; a bias of 0.12 rad/s, six times what a gyro has, or a filter that takes something else over

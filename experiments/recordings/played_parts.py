@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from experiments.datatypes import Response
-from models.array_types import Array
+from riderless.experiments.datatypes import Response
+from riderless.models.array_types import Array
 
 ROUNDED_TORQUE = 1e-3  # N m; less is rounding
 LONGEST_PAUSE = 0.3  # s without torque inside one part

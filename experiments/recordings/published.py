@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.array_types import Array
-from models.errors import InputError
-from models.text_file import read_text_file, why_unreadable
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.text_file import read_text_file, why_unreadable
 
 EIGENVALUE_COLUMNS = ("v_start", "v_end", "re", "im")
 _HEAD = 65_536  # characters, in which the header stands
@@ -31,7 +31,9 @@ class Figure7:
 
 def figure7() -> Figure7:
     """Read the 26 published points, taken off the vector figure to about 0.01."""
-    return _parse(files("experiments.recordings").joinpath("data/kooijman2008_figure7.csv").read_text(encoding="utf-8"))
+    return _parse(
+        files("riderless.experiments.recordings").joinpath("data/kooijman2008_figure7.csv").read_text(encoding="utf-8")
+    )
 
 
 def is_table(path: Path) -> bool:

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.datatypes import Response
-from experiments.recordings import foreign
-from experiments.recordings.foreign.formats.registry import RECORDING_SUFFIXES
-from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import run_of
-from hil.logs.export import MARKERS_SUFFIX
-from hil.logs.log import RUN_FILE, Run
-from models.errors import InputError
-from models.file_format import describe_kind, load_toml
-from models.parameters import Bicycle
-from models.text_file import read_text_file
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings import foreign
+from riderless.experiments.recordings.foreign.formats.registry import RECORDING_SUFFIXES
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.runs import run_of
+from riderless.hil.logs.export import MARKERS_SUFFIX
+from riderless.hil.logs.log import RUN_FILE, Run
+from riderless.models.errors import InputError
+from riderless.models.file_format import describe_kind, load_toml
+from riderless.models.parameters import Bicycle
+from riderless.models.text_file import read_text_file
 
 _FOLDERS_NAMED = 3  # of those that are left out
 
@@ -35,7 +35,7 @@ def read_recording(
     path : str or Path
         Run folder, log, or file.
     mapping, preset, bicycle, trust
-        As `experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
+        As `riderless.experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
 
     Raises
     ------

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import solve_banded
 
-from experiments.datatypes import Response
-from experiments.recordings.torque_law import TorqueFactor, block_products, factor_of
-from experiments.theory.theory import theory_for
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from models.array_types import Array
-from models.noise_statistics import STDS_95
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.torque_law import TorqueFactor, block_products, factor_of
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import STDS_95
 
 REPORT_COLUMNS = ("T_meas", "drive_age")  # of the log; old ones may lack them
 LATEST_REPORT = 1.0  # s; a report that is said to be older tells of nothing

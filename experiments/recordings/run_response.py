@@ -12,17 +12,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from experiments.datatypes import LanePath, Marker, Response
-from experiments.recordings import artefacts
-from experiments.recordings.inspection import inspect_recording
-from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
-from experiments.recordings.run_flaws.bursts import (
+from riderless.experiments.datatypes import LanePath, Marker, Response
+from riderless.experiments.recordings import artefacts
+from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
+from riderless.experiments.recordings.run_flaws.bursts import (
     answered_one_of,
     arrivals,
     first_arrivals,
     mean_lateness,
 )
-from experiments.recordings.runs import (
+from riderless.experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     RunCourse,
     clock_differences,
@@ -36,25 +36,25 @@ from experiments.recordings.runs import (
     require_samples,
     sampled_rows,
 )
-from experiments.recordings.states import (
+from riderless.experiments.recordings.states import (
     led_spans,
     left_free,
     places_now_and_then,
     state_spans,
     telling_rows,
 )
-from experiments.theory.bridged_samples import bridged_samples
-from experiments.theory.run_theory import LEAST_NOISE_ROWS, instrument_noise, theory_alone, theory_with
-from hil.design.closed_loop import MEASURED_CHANNELS
-from hil.guidance.route import Route
-from hil.logs.header import RunHeader
-from hil.logs.log import Run
-from hil.logs.stored_rows import FEW_ROWS, STRETCH_ROWS, StoredRows
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from models.array_types import Array
-from models.errors import InputError
-from models.linear.path import front_wheel_place
+from riderless.experiments.theory.bridged_samples import bridged_samples
+from riderless.experiments.theory.run_theory import LEAST_NOISE_ROWS, instrument_noise, theory_alone, theory_with
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS
+from riderless.hil.guidance.route import Route
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.stored_rows import FEW_ROWS, STRETCH_ROWS, StoredRows
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.linear.path import front_wheel_place
 
 COARSE_STEP = 0.005  # s
 SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over

@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.datatypes import OURS, Marker, Response
-from experiments.recordings.checked import Recorded
-from experiments.recordings.run_flaws.bursts import answered_one_of, arrivals, came_in_bursts, mean_lateness
-from experiments.recordings.run_flaws.steer_jumps import AFTER_STEER_JUMP, jump_remarks, steer_jumps
-from experiments.recordings.states import held_back_rows, released_rows
-from experiments.theory.bridged_samples import BRIDGED_PERIODS, bridged_samples, mean_hold
-from experiments.theory.run_theory import theory_alone, theory_of
-from hil.design.closed_loop import MEASURED_CHANNELS
-from hil.logs.header import RunHeader
-from hil.logs.log import RUN_FILE, Run, read_run, require_columns
-from hil.loop.states import State, Verdict
-from models.array_types import Array, true_spans
-from models.errors import InputError
-from models.linear.prescribed_steer import COMMAND_UNITS
+from riderless.experiments.datatypes import OURS, Marker, Response
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.run_flaws.bursts import answered_one_of, arrivals, came_in_bursts, mean_lateness
+from riderless.experiments.recordings.run_flaws.steer_jumps import AFTER_STEER_JUMP, jump_remarks, steer_jumps
+from riderless.experiments.recordings.states import held_back_rows, released_rows
+from riderless.experiments.theory.bridged_samples import BRIDGED_PERIODS, bridged_samples, mean_hold
+from riderless.experiments.theory.run_theory import theory_alone, theory_of
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RUN_FILE, Run, read_run, require_columns
+from riderless.hil.loop.states import State, Verdict
+from riderless.models.array_types import Array, true_spans
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
 RUN_GAPS_TOLD = 5  # gaps by name
 SAME_SAMPLE_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it

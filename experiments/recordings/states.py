@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.datatypes import Response, StateSpan
-from hil.guidance.route import Route
-from hil.loop.states import State, Verdict
-from hil.rig.rig import Rig
-from models.array_types import Array
+from riderless.experiments.datatypes import Response, StateSpan
+from riderless.hil.guidance.route import Route
+from riderless.hil.loop.states import State, Verdict
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array
 
 WHERE_COLUMNS = ("t", "x_est", "y_est", "psi_est")
 WHERE_STEP = 0.1  # s

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.datatypes import Response
-from experiments.recordings.checked import Recorded
-from experiments.theory.theory import lean_feedback, theory_for
-from models.array_types import Array
-from models.noise_statistics import STDS_95
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.theory.theory import lean_feedback, theory_for
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import STDS_95
 
 LEAST_CORRELATION = 0.95  # of torque and law, below which a factor does not describe the torque
 TOLERATED = 0.02  # of the law: drives and rounding make as much

@@ -1,8 +1,8 @@
 """Units and signs that physics contradicts, and the mistake behind them.
 
-When a relation fails (`experiments.recordings.kinematic_relations`), each mistake that people make is undone in turn,
-in one column, and
-all relations are looked at again. What makes everything agree is named; where two mistakes do, both are.
+When a relation fails (`riderless.experiments.recordings.kinematic_relations`), each mistake that people make is undone
+in turn, in one column, and all relations are looked at again. What makes everything agree is named; where two mistakes
+do, both are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,8 @@ from math import log, pi
 
 import numpy as np
 
-from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
-from experiments.recordings.kinematic_relations import (
+from riderless.experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
+from riderless.experiments.recordings.kinematic_relations import (
     MOVING_SPEED,
     BandPassed,
     CheckedRelation,

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.analysis import coasting
-from experiments.analysis.analyze import Analysis
-from experiments.analysis.compare import PooledCondition, figure7_residuals
-from experiments.analysis.next_steps import next_steps
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from experiments.analysis.window_notes import BY_PERSON
-from experiments.datatypes import Comparison, Response
-from experiments.frequency.goodness_of_fit import goodness
-from experiments.frequency.response import TRUSTED, FrequencyResponse
-from experiments.recordings.author_windows import BesideAuthors
-from experiments.recordings.published import Figure7
-from experiments.reports.answer import answer_of
-from experiments.reports.text import Sentence, TextBlock, TextTable, eigenvalue_text, number_text
+from riderless.experiments.analysis import coasting
+from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.analysis.compare import PooledCondition, figure7_residuals
+from riderless.experiments.analysis.next_steps import next_steps
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.analysis.window_notes import BY_PERSON
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.frequency.goodness_of_fit import goodness
+from riderless.experiments.frequency.response import TRUSTED, FrequencyResponse
+from riderless.experiments.recordings.author_windows import BesideAuthors
+from riderless.experiments.recordings.published import Figure7
+from riderless.experiments.reports.answer import answer_of
+from riderless.experiments.reports.text import Sentence, TextBlock, TextTable, eigenvalue_text, number_text
 
 REMARKS_SHOWN = 8  # of one recording
 WINDOWS_LISTED = 24  # of more, only the conditions are shown

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.analysis.analyze import analyze_responses, require_estimator
-from experiments.analysis.window_notes import attach_notes
-from experiments.analysis.windows_of_bicycle import ROWS_LOOKED_AT, tell_apart
-from experiments.datatypes import Response
-from experiments.frequency.recorded import add_recorded
-from experiments.frequency.response import FrequencyResponse, add_response
-from experiments.recordings import author_windows, published
-from experiments.recordings.inspection import inspect_in_memory
-from experiments.recordings.read import (
+from riderless.experiments.analysis.analyze import analyze_responses, require_estimator
+from riderless.experiments.analysis.window_notes import attach_notes
+from riderless.experiments.analysis.windows_of_bicycle import ROWS_LOOKED_AT, tell_apart
+from riderless.experiments.datatypes import Response
+from riderless.experiments.frequency.recorded import add_recorded
+from riderless.experiments.frequency.response import FrequencyResponse, add_response
+from riderless.experiments.recordings import author_windows, published
+from riderless.experiments.recordings.inspection import inspect_in_memory
+from riderless.experiments.recordings.read import (
     find_recordings,
     is_run,
     read_named_run,
@@ -25,11 +25,11 @@ from experiments.recordings.read import (
     refuse_unused,
     with_left_out,
 )
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.result import AnalysisResult
-from hil.logs.log import RUN_FILE, Run
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.result import AnalysisResult
+from riderless.hil.logs.log import RUN_FILE, Run
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 Source = str | Path | Run | Response
 Progress = Callable[[int, int, str], None]

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.process_noise.wording import noise_of_bicycles, noise_sentence
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from experiments.analysis.verdict.power import power_sentence
-from experiments.analysis.verdict.wording import measure_next
-from experiments.datatypes import AGREEMENT, Comparison, Response
-from experiments.frequency.goodness_of_fit import FrequencyGoodness, frequency_verdict
-from experiments.frequency.response import FrequencyResponse
-from experiments.theory.theory import theory_for
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.process_noise.wording import noise_of_bicycles, noise_sentence
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.analysis.verdict.power import power_sentence
+from riderless.experiments.analysis.verdict.wording import measure_next
+from riderless.experiments.datatypes import AGREEMENT, Comparison, Response
+from riderless.experiments.frequency.goodness_of_fit import FrequencyGoodness, frequency_verdict
+from riderless.experiments.frequency.response import FrequencyResponse
+from riderless.experiments.theory.theory import theory_for
 
 NOTHING_COMPARED = "no window of these recordings could be compared with theory"
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from experiments.frequency.response import TRUSTED, FrequencyResponse, Transfer
-from experiments.reports.eigenvalues import (
+from riderless.experiments.frequency.response import TRUSTED, FrequencyResponse, Transfer
+from riderless.experiments.reports.eigenvalues import (
     CONFIDENCE,
     ERROR_BAR_STYLE,
     MUTED_COLOUR,
@@ -15,7 +15,7 @@ from experiments.reports.eigenvalues import (
     figure_style,
     new_figure,
 )
-from models.array_types import Array
+from riderless.models.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

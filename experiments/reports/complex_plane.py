@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.reports.eigenvalues import (
+from riderless.experiments.reports.eigenvalues import (
     BAR_STDS,
     ERROR_BAR_STYLE,
     MUTED_COLOUR,

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from experiments.analysis.compare import SampleStatistics
-from experiments.analysis.random_effects import CONFIDENCE_LEVEL as CONFIDENCE
-from experiments.datatypes import Comparison, Fit
-from experiments.recordings.published import Figure7
-from models.array_types import Array
-from models.harmless_text import harmless
-from models.noise_statistics import STDS_95 as BAR_STDS
+from riderless.experiments.analysis.compare import SampleStatistics
+from riderless.experiments.analysis.random_effects import CONFIDENCE_LEVEL as CONFIDENCE
+from riderless.experiments.datatypes import Comparison, Fit
+from riderless.experiments.recordings.published import Figure7
+from riderless.models.array_types import Array
+from riderless.models.harmless_text import harmless
+from riderless.models.noise_statistics import STDS_95 as BAR_STDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.reports.eigenvalues import figure_style, make_texts_harmless
-from hil.output_file import OutputFile
-from models.errors import InputError
-from models.harmless_text import harmless
+from riderless.experiments.reports.eigenvalues import figure_style, make_texts_harmless
+from riderless.hil.output_file import OutputFile
+from riderless.models.errors import InputError
+from riderless.models.harmless_text import harmless
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,23 +5,23 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from experiments.analysis.analyze import Analysis
-from experiments.datatypes import Response
-from experiments.frequency.response import FrequencyResponse
-from experiments.recordings.author_windows import BesideAuthors
-from experiments.recordings.published import Figure7, figure7
-from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import run_of
-from experiments.reports.html import ReportInput, write_report
-from experiments.reports.page.course_section import CourseSection
-from experiments.reports.page.foreseen_section import ForeseenSection
-from hil.design.schedule import GainSchedule
-from hil.logs.log import Run
-from hil.logs.provenance import provenance
-from hil.loop.states import State
-from hil.loop.tick_record import COUNTERS
-from hil.runners.operator import Outcome
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.datatypes import Response
+from riderless.experiments.frequency.response import FrequencyResponse
+from riderless.experiments.recordings.author_windows import BesideAuthors
+from riderless.experiments.recordings.published import Figure7, figure7
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.runs import run_of
+from riderless.experiments.reports.html import ReportInput, write_report
+from riderless.experiments.reports.page.course_section import CourseSection
+from riderless.experiments.reports.page.foreseen_section import ForeseenSection
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.provenance import provenance
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import COUNTERS
+from riderless.hil.runners.operator import Outcome
+from riderless.models.errors import InputError
 
 
 def report_on(

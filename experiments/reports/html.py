@@ -13,33 +13,33 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.analysis.compare import SampleStatistics, Summary, figure7_residuals, summary
-from experiments.analysis.next_steps import next_steps
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
-from experiments.frequency.goodness_of_fit import response_document
-from experiments.frequency.response import FrequencyResponse
-from experiments.recordings.author_windows import BesideAuthors
-from experiments.recordings.published import Figure7
-from experiments.reports import eigenvalues, files, loop
-from experiments.reports.analysis_text import remarks_of
-from experiments.reports.answer import Answer, answer_of
-from experiments.reports.page import frequency_section
-from experiments.reports.page.course_section import CourseSection
-from experiments.reports.page.foreseen_section import ForeseenSection
-from experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows, origin_text
-from experiments.reports.page.panels import bicycle_panels, curve_numbers, panel_files
-from experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
-from experiments.reports.page.window_pictures import window_picture
-from experiments.theory.theory import bicycle_for
-from hil.logs.json_values import plain
-from hil.output_file import OutputFile
-from models.harmless_text import harmless
+from riderless.experiments.analysis.compare import SampleStatistics, Summary, figure7_residuals, summary
+from riderless.experiments.analysis.next_steps import next_steps
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
+from riderless.experiments.frequency.goodness_of_fit import response_document
+from riderless.experiments.frequency.response import FrequencyResponse
+from riderless.experiments.recordings.author_windows import BesideAuthors
+from riderless.experiments.recordings.published import Figure7
+from riderless.experiments.reports import eigenvalues, files, loop
+from riderless.experiments.reports.analysis_text import remarks_of
+from riderless.experiments.reports.answer import Answer, answer_of
+from riderless.experiments.reports.page import frequency_section
+from riderless.experiments.reports.page.course_section import CourseSection
+from riderless.experiments.reports.page.foreseen_section import ForeseenSection
+from riderless.experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows, origin_text
+from riderless.experiments.reports.page.panels import bicycle_panels, curve_numbers, panel_files
+from riderless.experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
+from riderless.experiments.reports.page.window_pictures import window_picture
+from riderless.experiments.theory.theory import bicycle_for
+from riderless.hil.logs.json_values import plain
+from riderless.hil.output_file import OutputFile
+from riderless.models.harmless_text import harmless
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from hil.design.schedule import GainSchedule
+    from riderless.hil.design.schedule import GainSchedule
 
 WINDOWS_SHOWN = 40
 WINDOWS_PRINTED = 12  # of those, on paper
@@ -139,7 +139,7 @@ def _environment() -> "Environment":
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("experiments.reports"),
+        loader=PackageLoader("riderless.experiments.reports"),
         autoescape=True,
         finalize=lambda value: harmless(value, keep="\n") if type(value) is str else value,
         undefined=StrictUndefined,

@@ -5,21 +5,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.analysis.identification import Identification, identify
-from experiments.analysis.likelihood.forced_windows import forced_segments, kicked_segments, require_known_input
-from experiments.analysis.likelihood.profile import REACH, Profile, profiles
-from experiments.analysis.output_error import Segment
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Response
-from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
-from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused, with_left_out
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.analysis_text import remark_blocks, remarks_json
-from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
-from hil.logs.log import Run
-from models.errors import InputError
-from models.linear.perturbed import ENTRIES
-from models.parameters import PARAMETERS
+from riderless.experiments.analysis.identification import Identification, identify
+from riderless.experiments.analysis.likelihood.forced_windows import (
+    forced_segments,
+    kicked_segments,
+    require_known_input,
+)
+from riderless.experiments.analysis.likelihood.profile import REACH, Profile, profiles
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Response
+from riderless.experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
+from riderless.experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused, with_left_out
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.analysis_text import remark_blocks, remarks_json
+from riderless.experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
+from riderless.hil.logs.log import Run
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import ENTRIES
+from riderless.models.parameters import PARAMETERS
 
 PRIORS = ("own", "usual", "none")
 
@@ -122,7 +126,7 @@ def identify_parameters(
     Parameters
     ----------
     sources : Run, Response, path, or a sequence of these
-        As `experiments.reports.analyze.analyze` takes them; of one bicycle.
+        As `riderless.experiments.reports.analyze.analyze` takes them; of one bicycle.
     free : str or sequence of str
         Quantity or quantities to identify: parameters of the bicycle, entries of its matrices, drive_gain, ...
     prior : str

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.reports.eigenvalues import (
+from riderless.experiments.reports.eigenvalues import (
     BLUE,
     INK_COLOUR,
     MUTED_COLOUR,
@@ -16,22 +16,22 @@ from experiments.reports.eigenvalues import (
     legend_above,
     new_figure,
 )
-from experiments.reports.theory import check_figure_format, save_figure
-from hil.design.lane import lane_loop
-from hil.design.sampled_plant import continuous, sampled_model
-from hil.design.whole_margins import whole_margins
-from models.array_types import Array
-from models.linear.modes import named_modes
+from riderless.experiments.reports.theory import check_figure_format, save_figure
+from riderless.hil.design.lane import lane_loop
+from riderless.hil.design.sampled_plant import continuous, sampled_model
+from riderless.hil.design.whole_margins import whole_margins
+from riderless.models.array_types import Array
+from riderless.models.linear.modes import named_modes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hil.controllers.controller import Controller
-    from hil.design.closed_loop import SampledLoop
-    from hil.design.margins import Margins
-    from hil.design.schedule import GainSchedule
-    from models.parameters import Bicycle
+    from riderless.hil.controllers.controller import Controller
+    from riderless.hil.design.closed_loop import SampledLoop
+    from riderless.hil.design.margins import Margins
+    from riderless.hil.design.schedule import GainSchedule
+    from riderless.models.parameters import Bicycle
 
 FINE_SPEEDS = 201  # of the eigenvalues between the designed speeds
 FASTEST_SHOWN = 25.0  # 1/s; drive and delay decay faster, the modes of a bicycle slower

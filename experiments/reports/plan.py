@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.planning.paper_windows import Sensors
-from experiments.planning.plan import ExperimentPlan, SensorPlan, gathered
-from experiments.reports.text import Sentence, TextBlock, TextTable
+from riderless.experiments.planning.paper_windows import Sensors
+from riderless.experiments.planning.plan import ExperimentPlan, SensorPlan, gathered
+from riderless.experiments.reports.text import Sentence, TextBlock, TextTable
 
 MINUTE = 60.0  # s
 

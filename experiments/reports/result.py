@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.analysis.analyze import Analysis
-from experiments.analysis.compare import Summary, figure7_residuals
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from experiments.datatypes import Comparison, Rejected, Response
-from experiments.frequency.goodness_of_fit import response_document as frequency_document
-from experiments.frequency.response import FrequencyResponse
-from experiments.recordings import author_windows
-from experiments.recordings.author_windows import BesideAuthors
-from experiments.recordings.published import Figure7
-from experiments.reports.analysis_text import (
+from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.analysis.compare import Summary, figure7_residuals
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.datatypes import Comparison, Rejected, Response
+from riderless.experiments.frequency.goodness_of_fit import response_document as frequency_document
+from riderless.experiments.frequency.response import FrequencyResponse
+from riderless.experiments.recordings import author_windows
+from riderless.experiments.recordings.author_windows import BesideAuthors
+from riderless.experiments.recordings.published import Figure7
+from riderless.experiments.reports.analysis_text import (
     analysis_blocks,
     answer_blocks,
     beside_table,
@@ -25,10 +25,10 @@ from experiments.reports.analysis_text import (
     remarks_json,
     remarks_of,
 )
-from experiments.reports.answer import Answer, answer_of
-from experiments.reports.text import TextBlock, plain_text
-from hil.logs.log import Run
-from models.tables import require_pandas
+from riderless.experiments.reports.answer import Answer, answer_of
+from riderless.experiments.reports.text import TextBlock, plain_text
+from riderless.hil.logs.log import Run
+from riderless.models.tables import require_pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -146,7 +146,7 @@ class AnalysisResult:
 
         An older report there is replaced, something else of these names only with ``force``.
         """
-        from experiments.reports.gather import report_on
+        from riderless.experiments.reports.gather import report_on
 
         return report_on(
             Path(folder),

@@ -1,7 +1,7 @@
 """Figures of theory alone: eigenvalues over speed, mode shapes, steady turns; one file each, by its suffix.
 
-They share colours and style with `experiments.reports.eigenvalues`, and matplotlib is imported as late: when something
-is drawn.
+They share colours and style with `riderless.experiments.reports.eigenvalues`, and matplotlib is imported as late: when
+something is drawn.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.reports.eigenvalues import (
+from riderless.experiments.reports.eigenvalues import (
     BLUE,
     CARD_COLOUR,
     GREEN,
@@ -25,19 +25,19 @@ from experiments.reports.eigenvalues import (
     make_texts_harmless,
     new_figure,
 )
-from experiments.reports.files import figure_metadata
-from hil.output_file import OutputFile
-from models.errors import InputError
-from models.linear.mode_shapes import ModeShape
-from models.linear.modes import CriticalSpeeds, Modes, critical_speeds, named_modes
-from models.parameters import Bicycle, require_bicycle
+from riderless.experiments.reports.files import figure_metadata
+from riderless.hil.output_file import OutputFile
+from riderless.models.errors import InputError
+from riderless.models.linear.mode_shapes import ModeShape
+from riderless.models.linear.modes import CriticalSpeeds, Modes, critical_speeds, named_modes
+from riderless.models.parameters import Bicycle, require_bicycle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from models.nonlinear.hands_free import TurnFamily
-    from models.nonlinear.steady_turns import SteadyTurn
+    from riderless.models.nonlinear.hands_free import TurnFamily
+    from riderless.models.nonlinear.steady_turns import SteadyTurn
 
 USUAL_SPEEDS = np.linspace(0.0, 10.0, 401)  # m/s, of a figure over speed
 FIGURE_FORMATS = (".svg", ".pdf", ".png")

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaigns.file import Campaign, plan_campaign
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.runs import windows_of
-from experiments.campaigns.run import run_conditions_in_lockstep
-from experiments.planning.choice import Measurement, time_taken
-from experiments.planning.plan import gathered, spread_evenly
-from experiments.studies.markdown_tables import markdown_table
-from models.array_types import Array
-from models.noise_statistics import STDS_95
+from riderless.experiments.campaigns.file import Campaign, plan_campaign
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.runs import windows_of
+from riderless.experiments.campaigns.run import run_conditions_in_lockstep
+from riderless.experiments.planning.choice import Measurement, time_taken
+from riderless.experiments.planning.plan import gathered, spread_evenly
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import STDS_95
 
 PLANS = ("chosen", "best grid", "all in turn")
 GAIN_SPREAD = 0.05  # of the drives drawn

@@ -13,25 +13,32 @@ from functools import cache, partial
 import numpy as np
 from scipy.signal import lfilter
 
-from experiments.analysis.estimators import bootstrap, era, estimate, log_decrement, several_modes, single_mode
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.prediction import predict
-from experiments.analysis.windows.cut import make_window
-from experiments.analysis.windows.find import find_windows
-from experiments.analysis.windows.rules import WindowRules
-from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.campaigns.run import condition_response
-from experiments.campaigns.sweeps import spread
-from experiments.datatypes import Fit, Response, Window
-from experiments.dynamics import Theory
-from experiments.emulation.hand_kicks import KICK_LEAN_RATE
-from experiments.recordings.foreign.delft import DELFT_DT
-from experiments.theory.free_response import free_response
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import dynamics_for, lean_feedback, open_loop
-from models import catalogue
-from models.array_types import Array
-from models.noise_statistics import STDS_95
+from riderless.experiments.analysis.estimators import (
+    bootstrap,
+    era,
+    estimate,
+    log_decrement,
+    several_modes,
+    single_mode,
+)
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.prediction import predict
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
+from riderless.experiments.campaigns.run import condition_response
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.datatypes import Fit, Response, Window
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.emulation.hand_kicks import KICK_LEAN_RATE
+from riderless.experiments.recordings.foreign.delft import DELFT_DT
+from riderless.experiments.theory.free_response import free_response
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import dynamics_for, lean_feedback, open_loop
+from riderless.models import catalogue
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import STDS_95
 
 Estimator = Callable[[Response, Window], Fit]
 Clock = Callable[[], float]  # s
@@ -313,7 +320,7 @@ def run_study(
         Of each setting.
     seed : int
     jobs : int or None
-        Processes, see `experiments.campaigns.sweeps.spread`.
+        Processes, see `riderless.experiments.campaigns.sweeps.spread`.
     clock : callable
         Gives the time [s], to measure what a fit takes.
     """

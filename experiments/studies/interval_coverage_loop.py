@@ -12,23 +12,23 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.analysis.identification import identify
-from experiments.analysis.joint_fit import fit_cuts
-from experiments.analysis.output_error import Segment
-from experiments.analysis.windows.find import find_windows
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.campaigns.protocols.treadmill import Settings, plan
-from experiments.campaigns.run import condition_response
-from experiments.campaigns.sweeps import spread
-from experiments.datatypes import Response
-from experiments.studies.interval_coverage import Clock, no_clock
-from experiments.studies.markdown_tables import markdown_table
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import dynamics_for, theory_for
-from hil.runners.emulation import Emulation
-from models import catalogue
-from models.array_types import Array
-from models.noise_statistics import STDS_95, robust_deviation
+from riderless.experiments.analysis.identification import identify
+from riderless.experiments.analysis.joint_fit import fit_cuts
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.experiments.campaigns.protocols.treadmill import Settings, plan
+from riderless.experiments.campaigns.run import condition_response
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.datatypes import Response
+from riderless.experiments.studies.interval_coverage import Clock, no_clock
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import dynamics_for, theory_for
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import STDS_95, robust_deviation
 
 STUDY_LOOPS = {  # bicycle -> controller and speeds [m/s]
     "DelftSbW2024": ("lean", (2.5, 3.5, 5.0)),
@@ -161,7 +161,7 @@ def loop_coverage_tables(
         To identify from, of each loop and noise.
     seed : int
     jobs : int or None
-        Processes, see `experiments.campaigns.sweeps.spread`.
+        Processes, see `riderless.experiments.campaigns.sweeps.spread`.
     clock : callable
         Gives the time [s], to measure what a fit takes.
     """

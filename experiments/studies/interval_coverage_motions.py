@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.campaigns.run import condition_response
-from experiments.campaigns.sweeps import spread
-from experiments.datatypes import Comparison
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
-from experiments.studies.markdown_tables import markdown_table
-from hil.runners.emulation import Emulation
-from models import catalogue
-from models.noise_statistics import STDS_95
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.experiments.campaigns.run import condition_response
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.datatypes import Comparison
+from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
+from riderless.models.noise_statistics import STDS_95
 
 KICK_SIZES = (0.15, 0.25, 0.35, 0.5, 0.7, 0.85, 1.0)  # rad/s of lean rate
 RAMPS = (0.1, -0.1, -0.15, -0.2)  # m/s^2; where it quickens by more, the rules cut no window
@@ -114,7 +114,7 @@ def motion_tables(
         Of each loop, on each size and each ramp, three a run.
     seed : int
     jobs : int or None
-        Processes, see `experiments.campaigns.sweeps.spread`.
+        Processes, see `riderless.experiments.campaigns.sweeps.spread`.
     on_progress : callable
         Told how many runs are done, of how many.
     """

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.prediction import predict
-from experiments.analysis.windows.cut import make_window
-from experiments.datatypes import Response
-from experiments.recordings import author_windows
-from experiments.studies.interval_coverage import (
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.prediction import predict
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings import author_windows
+from riderless.experiments.studies.interval_coverage import (
     NOISE_KINDS,
     NOISE_LEVELS,
     OSCILLATING_ESTIMATORS,
@@ -17,10 +17,10 @@ from experiments.studies.interval_coverage import (
     STUDY_MACHINES,
     EstimatorAnswer,
 )
-from experiments.studies.markdown_tables import markdown_table
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import dynamics_for
-from models.noise_statistics import STDS_95, robust_deviation
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import dynamics_for
+from riderless.models.noise_statistics import STDS_95, robust_deviation
 
 USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms
 

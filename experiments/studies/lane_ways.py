@@ -1,4 +1,4 @@
-"""Eigenvalues in a lane, three ways: ``python -m experiments.studies.lane_ways docs/paths.md``.
+"""Eigenvalues in a lane, three ways: ``python -m riderless.experiments.studies.lane_ways docs/paths.md``.
 
 Lane control on all the time; held back after a push by the drive, while the rest of the law balances; torque off after
 such a push. Each seed is a small campaign on a belt with edges, in simulated time; what its windows
@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.verdict.conditions import fit_campaign
-from experiments.campaigns.file import plan_campaign
-from experiments.campaigns.rehearsal import dry_run
-from experiments.campaigns.run import run_conditions_in_lockstep
-from experiments.campaigns.sweeps import spread
-from experiments.recordings.read import read_recording
-from experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
-from models.noise_statistics import STDS_95
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.verdict.conditions import fit_campaign
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.experiments.campaigns.rehearsal import dry_run
+from riderless.experiments.campaigns.run import run_conditions_in_lockstep
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
+from riderless.models.noise_statistics import STDS_95
 
-WAYS_TABLE = "table of `python -m experiments.studies.lane_ways`"
+WAYS_TABLE = "table of `python -m riderless.experiments.studies.lane_ways`"
 LANE_WAYS: dict[str, dict[str, Any]] = {
     "kept all the time": {"kind": "treadmill", "speeds_m_s": [4.0, 5.5], "spacing_s": 4.0},
     "held back for 2 s after a push": {

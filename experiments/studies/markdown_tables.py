@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from hil.output_file import OutputFile
-from models.errors import InputError
+from riderless.hil.output_file import OutputFile
+from riderless.models.errors import InputError
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

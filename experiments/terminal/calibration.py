@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.emulation.workstand import StandIn
-from experiments.terminal.console import print_table, print_verdict, progress_screen, screen
-from experiments.terminal.keys import at_terminal, keys
-from experiments.terminal.operator import command_text
-from hil.commissioning.calibration_results import Notes
-from hil.commissioning.calibration_steps import calibration_phases
-from hil.commissioning.steps import Step, StepResult, go_through
-from hil.loop.states import Demand, State
-from hil.rig.rig import Rig
+from riderless.experiments.emulation.workstand import StandIn
+from riderless.experiments.terminal.console import print_table, print_verdict, progress_screen, screen
+from riderless.experiments.terminal.keys import at_terminal, keys
+from riderless.experiments.terminal.operator import command_text
+from riderless.hil.commissioning.calibration_results import Notes
+from riderless.hil.commissioning.calibration_steps import calibration_phases
+from riderless.hil.commissioning.steps import Step, StepResult, go_through
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.rig.rig import Rig
 
 
 class StoppedByPersonError(Exception):

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
-from experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
-from experiments.campaigns.foreseen import Foresight, error_rows, foresight_caption, foresight_head
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.document import course_blocks
-from experiments.campaigns.rehearsal import DryRun
-from experiments.reports.analysis_text import analysis_blocks, answer_blocks, frequency_blocks
-from experiments.terminal.console import emit_json, print_blocks, print_table, screen
+from riderless.experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
+from riderless.experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
+from riderless.experiments.campaigns.foreseen import Foresight, error_rows, foresight_caption, foresight_head
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.document import course_blocks
+from riderless.experiments.campaigns.rehearsal import DryRun
+from riderless.experiments.reports.analysis_text import analysis_blocks, answer_blocks, frequency_blocks
+from riderless.experiments.terminal.console import emit_json, print_blocks, print_table, screen
 
 
 def show_rehearsals(made: Sequence[DryRun], foreseen: Sequence[Foresight], as_json: bool) -> None:

@@ -5,22 +5,22 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
-from experiments.analysis.analyze import Analysis
-from experiments.campaigns.display import CampaignDisplay
-from experiments.campaigns.folder import FinishedRun
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.document import progress_words
-from experiments.campaigns.operator_prompts import operator_prompt
-from experiments.campaigns.progress_shown import campaign_so_far
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.rehearsal import DryRun
-from experiments.campaigns.run import Attempt, OperatorAnswer
-from experiments.datatypes import Response
-from experiments.terminal.console import progress_screen
-from experiments.terminal.keys import keys
-from experiments.terminal.operator import mark_echo
-from experiments.terminal.progress import Board, RunProgress, analysed, board_of, telling, watching
-from hil.runners.operator import Operator, Outcome
+from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.campaigns.display import CampaignDisplay
+from riderless.experiments.campaigns.folder import FinishedRun
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.document import progress_words
+from riderless.experiments.campaigns.operator_prompts import operator_prompt
+from riderless.experiments.campaigns.progress_shown import campaign_so_far
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.rehearsal import DryRun
+from riderless.experiments.campaigns.run import Attempt, OperatorAnswer
+from riderless.experiments.datatypes import Response
+from riderless.experiments.terminal.console import progress_screen
+from riderless.experiments.terminal.keys import keys
+from riderless.experiments.terminal.operator import mark_echo
+from riderless.experiments.terminal.progress import Board, RunProgress, analysed, board_of, telling, watching
+from riderless.hil.runners.operator import Operator, Outcome
 
 
 class TerminalDisplay(CampaignDisplay):

@@ -14,10 +14,10 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from experiments.reports.text import TextBlock, TextTable
-from experiments.terminal.tables import GAP, table_blocks
-from models.errors import InputError
-from models.harmless_text import harmless
+from riderless.experiments.reports.text import TextBlock, TextTable
+from riderless.experiments.terminal.tables import GAP, table_blocks
+from riderless.models.errors import InputError
+from riderless.models.harmless_text import harmless
 
 UNBROKEN = 10_000  # characters: a file or another program gets every table and sentence whole
 
@@ -48,7 +48,7 @@ MAX_SPEED = 200.0  # m/s, in either direction
 
 def emit_json(data: Any) -> None:
     """Print one JSON document in full precision; what is not a number becomes null."""
-    from hil.logs.json_values import plain
+    from riderless.hil.logs.json_values import plain
 
     print(harmless(json.dumps(plain(data), allow_nan=False)))
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from experiments.studies.fault_injection.judge import CaseResult
-from experiments.studies.fault_injection.search.evolution import SearchReport
-from experiments.studies.fault_injection.summary_table import FaultRow, summary_text
-from experiments.terminal.console import progress_screen, screen
+from riderless.experiments.studies.fault_injection.judge import CaseResult
+from riderless.experiments.studies.fault_injection.search.evolution import SearchReport
+from riderless.experiments.studies.fault_injection.summary_table import FaultRow, summary_text
+from riderless.experiments.terminal.console import progress_screen, screen
 
 
 @contextmanager

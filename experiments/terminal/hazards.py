@@ -1,7 +1,7 @@
 """Hazards on a screen: a paragraph a cause, folded to the width there is."""
 
-from experiments.reports.hazards.table import Hazard
-from experiments.terminal.console import print_indented, screen
+from riderless.experiments.reports.hazards.table import Hazard
+from riderless.experiments.terminal.console import print_indented, screen
 
 _INDENT = 5  # characters
 

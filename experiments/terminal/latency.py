@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from experiments.reports.text import number_text
-from experiments.terminal.console import print_line, print_table, progress_screen, screen
-from hil.commissioning.latency_measure import TrialMeasurement
-from hil.runners.latency_certificate import LatencyResult
+from riderless.experiments.reports.text import number_text
+from riderless.experiments.terminal.console import print_line, print_table, progress_screen, screen
+from riderless.hil.commissioning.latency_measure import TrialMeasurement
+from riderless.hil.runners.latency_certificate import LatencyResult
 
 LATENESS_EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)  # us, of the printed histogram
 LONGEST_BAR, SHORTEST_BAR = 30, 8  # characters

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.analysis.estimators import estimate
-from experiments.analysis.windows.find import find_windows
-from experiments.recordings.read import read_recording
-from experiments.reports.text import eigenvalue_text
-from models.errors import InputError
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.text import eigenvalue_text
+from riderless.models.errors import InputError
 
 
 class SoFar:

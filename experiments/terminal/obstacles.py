@@ -1,7 +1,7 @@
 """Obstacles to arming in words: what was found, what is wanted, and what to do about it.
 
-The supervisor waits in CHECK until nothing is in the way (`hil.loop.transitions.OBSTACLES`). Most of that can be seen
-in a row of the log, with its figure; what a person can do about each cause stands in `ADVICE`.
+The supervisor waits in CHECK until nothing is in the way (`riderless.hil.loop.transitions.OBSTACLES`). Most of that can
+be seen in a row of the log, with its figure; what a person can do about each cause stands in `ADVICE`.
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from math import degrees, isfinite
 
 import numpy as np
 
-from firmware_interface import messages
-from hil.controllers.controller import Controller
-from hil.loop.resting import describe_rest
-from hil.loop.states import SENTENCES, Cause, Symptom
-from hil.rig.rig import Rig
+from riderless.firmware_interface import messages
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.loop.resting import describe_rest
+from riderless.hil.loop.states import SENTENCES, Cause, Symptom
+from riderless.hil.rig.rig import Rig
 
 ADVICE = {
     Cause.NOT_A_NUMBER: "look at the sensors with `riderless monitor RIG`",

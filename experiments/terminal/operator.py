@@ -5,10 +5,10 @@ from math import degrees
 
 import numpy as np
 
-from experiments.terminal.keys import ENTER, LEFT, RIGHT, split_keys
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.operator import Operator
+from riderless.experiments.terminal.keys import ENTER, LEFT, RIGHT, split_keys
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Operator
 
 PUSH_KEYS = {"[": -1, LEFT: -1, "]": 1, RIGHT: 1}  # to the left and to the right
 STOP_HINT = "any key stops"

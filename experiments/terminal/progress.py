@@ -21,14 +21,14 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from experiments.analysis.analyze import Analysis, analyze_responses
-from experiments.datatypes import Response
-from experiments.terminal.console import unmarked
-from experiments.terminal.live_eigenvalues import SoFar
-from experiments.terminal.operator import command_text
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.operator import Outcome
+from riderless.experiments.analysis.analyze import Analysis, analyze_responses
+from riderless.experiments.datatypes import Response
+from riderless.experiments.terminal.console import unmarked
+from riderless.experiments.terminal.live_eigenvalues import SoFar
+from riderless.experiments.terminal.operator import command_text
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Outcome
 
 
 class Planned(Protocol):

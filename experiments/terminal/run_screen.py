@@ -11,15 +11,15 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from experiments.emulation.hand import Hand
-from experiments.terminal.keys import ENTER, at_terminal, keys, split_keys
-from experiments.terminal.obstacles import beyond_gains, obstacles
-from experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line, mark_echo
-from hil.controllers.controller import Controller
-from hil.live.feed import LiveFeed
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.operator import Operator, Outcome
+from riderless.experiments.emulation.hand import Hand
+from riderless.experiments.terminal.keys import ENTER, at_terminal, keys, split_keys
+from riderless.experiments.terminal.obstacles import beyond_gains, obstacles
+from riderless.experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line, mark_echo
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.live.feed import LiveFeed
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Operator, Outcome
 
 _OBSTACLES_SHOWN = 3
 _SAID_FOR = 4.0  # s that a message stays

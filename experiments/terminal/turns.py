@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.reports.text import eigenvalue_text
-from experiments.terminal.console import print_table, screen
-from models.parameters import Bicycle
+from riderless.experiments.reports.text import eigenvalue_text
+from riderless.experiments.terminal.console import print_table, screen
+from riderless.models.parameters import Bicycle
 
 if TYPE_CHECKING:  # some of their kernels compile when they are imported
-    from models.nonlinear.hands_free import TurnFamily
-    from models.nonlinear.steady_turns import SteadyTurn
+    from riderless.models.nonlinear.hands_free import TurnFamily
+    from riderless.models.nonlinear.steady_turns import SteadyTurn
 
 TURNS_SHOWN = 12  # of a family in the table; --json has all
 

@@ -6,8 +6,8 @@ end, and (k - 1) / 2 on average. To first order in the periods such a hold is a 
 
 import numpy as np
 
-from hil.loop.states import State
-from models.array_types import Array
+from riderless.hil.loop.states import State
+from riderless.models.array_types import Array
 
 BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 

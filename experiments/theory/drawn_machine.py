@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.dynamics import Theory
-from models.errors import InputError
+from riderless.experiments.dynamics import Theory
+from riderless.models.errors import InputError
 
 MOST_DRAWS = 1000  # of values that no machine has, one after the other
 

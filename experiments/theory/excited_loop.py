@@ -1,8 +1,8 @@
 """Theory of the loop under a command played on top of the controller's, linear and sampled.
 
-With x the states of `hil.design.closed_loop` and r the command played, x[k+1] = W x[k] + B r[k]; the command sent is
-u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the response to u is that of the
-plant: drive and bicycle. A command is a torque [N m], or the steer rate [rad/s] or angle [rad] that a drive obeys.
+With x the states of `riderless.hil.design.closed_loop` and r the command played, x[k+1] = W x[k] + B r[k]; the command
+sent is u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the response to u is that of
+the plant: drive and bicycle. A command is a torque [N m], or the steer rate [rad/s] or angle [rad] that a drive obeys.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.theory.forced_response import propagate_input
-from hil.controllers.controller import Controller
-from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.sampled_plant import T_DRIVE, U_PREV
-from hil.loop.excitation import Excitation
-from hil.loop.limits import COMMAND_LIMITS
-from hil.rig.rig import Rig
-from models.array_types import Array, ComplexArray
-from models.coordinates import DELTA, PHI
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import COMMAND_UNITS
+from riderless.experiments.theory.forced_response import propagate_input
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
+from riderless.hil.design.sampled_plant import T_DRIVE, U_PREV
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.limits import COMMAND_LIMITS
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.coordinates import DELTA, PHI
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
 CHANGE_SHARE = 0.9  # of a limit that cuts off what is played: of the command's change, of the torque behind it
 OUTPUT_ROWS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
@@ -34,7 +34,7 @@ class ExcitedLoop:
     W: Array  # (m, m)
     B: Array  # (m,)
     w: Array  # (m,)
-    H: Array  # (4, m), rows as `hil.design.closed_loop.MEASURED_CHANNELS`
+    H: Array  # (4, m), rows as `riderless.hil.design.closed_loop.MEASURED_CHANNELS`
     dt: float
 
     @property

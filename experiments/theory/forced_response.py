@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from experiments.dynamics import Dynamics
-from firmware_interface.kernels import njit
-from models.array_types import Array
-from models.errors import InputError
-from models.linear.zero_order_hold import zoh
+from riderless.experiments.dynamics import Dynamics
+from riderless.firmware_interface.kernels import njit
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.linear.zero_order_hold import zoh
 
 
 def forced_response(dynamics: Dynamics, v: float, dt: float, torque: Array) -> Array:

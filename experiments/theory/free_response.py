@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import expm
 
-from experiments.datatypes import OURS, Dynamics, Response, Theory
-from firmware_interface.kernels import njit
-from models.array_types import Array
-from models.coordinates import DELTA, PHI, STATES
-from models.errors import InputError
+from riderless.experiments.datatypes import OURS, Dynamics, Response, Theory
+from riderless.firmware_interface.kernels import njit
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, PHI, STATES
+from riderless.models.errors import InputError
 
 MAP_SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
 ONE_SPEED = 1e-6  # m/s: speeds that differ by less are one

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.datatypes import Dynamics
-from models.array_types import Array
+from riderless.experiments.datatypes import Dynamics
+from riderless.models.array_types import Array
 
 SETTLING_DOUBLINGS = (
     8  # doublings of a sample: noise of 2^8 samples before the window has moved the bicycle when it begins

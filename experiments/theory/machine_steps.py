@@ -1,16 +1,16 @@
-"""Steps of a machine whose motion is not small, compiled; see `experiments.theory.nonlinear_response`."""
+"""Steps of a machine whose motion is not small, compiled; see `riderless.experiments.theory.nonlinear_response`."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from experiments.theory.nonlinear_bicycle import kept_speed_accelerations
-from hil.design.closed_loop import MEASURED_CHANNELS
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
-from models.nonlinear.vectors import compiled
+from riderless.experiments.theory.nonlinear_bicycle import kept_speed_accelerations
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from riderless.models.nonlinear.vectors import compiled
 
-ROLL_GYRO, YAW_GYRO, LATERAL_FORCE = 0, 1, 3  # of `hil.design.closed_loop.MEASURED_CHANNELS`
+ROLL_GYRO, YAW_GYRO, LATERAL_FORCE = 0, 1, 3  # of `riderless.hil.design.closed_loop.MEASURED_CHANNELS`
 N_INSTRUMENTS = len(MEASURED_CHANNELS)
 N_SHOWN, SHOWN_LEAN_RATE, SHOWN_STEER, SHOWN_YAW_RATE = 3, 0, 1, 2  # of the motion returned
 
@@ -52,7 +52,7 @@ class MachineTables(NamedTuple):
     felt: Array  # (k,) lateral force that the instruments read per torque on the steer
     torque: Array  # (m,) torque of the drive, of the state
     keeps: float  # share of a change of the drive's torque that is left after a step; 0 where it is no lag
-    packed: Array  # bicycle, of `models.nonlinear.parameters.pack_bicycle`
+    packed: Array  # bicycle, of `riderless.models.nonlinear.parameters.pack_bicycle`
     place: tuple[float, float, float]  # steer axis tilt [rad], sensor [m]
 
 

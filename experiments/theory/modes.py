@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.dynamics import Dynamics
-from experiments.theory.free_response import BICYCLE_STARTS
-from hil.design.sampled_plant import Z_ROUNDING
-from models.array_types import Array
-from models.coordinates import PHI_DOT, STATES
-from models.errors import InputError
+from riderless.experiments.dynamics import Dynamics
+from riderless.experiments.theory.free_response import BICYCLE_STARTS
+from riderless.hil.design.sampled_plant import Z_ROUNDING
+from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI_DOT, STATES
+from riderless.models.errors import InputError
 
 SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little about the mode
 SIDEWAYS_BLOW = np.eye(len(STATES))[PHI_DOT]  # rad/s, the state after it: lean rate and nothing else

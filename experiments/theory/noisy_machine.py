@@ -6,11 +6,11 @@ motion with noise is, on average, not the motion without it, and feedback makes 
 
 import numpy as np
 
-from experiments.datatypes import Dynamics
-from experiments.theory.kalman import row_noise, settled_root
-from experiments.theory.nonlinear_response import Shaking, WindowMachine, WindowMotion
-from models.array_types import Array
-from models.coordinates import DELTA
+from riderless.experiments.datatypes import Dynamics
+from riderless.experiments.theory.kalman import row_noise, settled_root
+from riderless.experiments.theory.nonlinear_response import Shaking, WindowMachine, WindowMotion
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA
 
 PAIRS = 64  # of motions, one with a noise and one with minus that: what is in proportion to it has mean zero
 NOISE_SEED = 20261123  # the same chance for each window and bicycle, so that results differ by what differs

@@ -1,15 +1,15 @@
 """Accelerations and gyro readings of the nonlinear bicycle at a speed that is kept, beside other matter that moves.
 
-The equations are those of `models.nonlinear.kernel` for lean and steer alone: whoever keeps the speed of the rear rim
-does it through the rear wheel. Added to them are further mass, damping and stiffness (springs, dampers, a continuous
-law of control), so that any machine whose small motions are linear has its large ones too.
+The equations are those of `riderless.models.nonlinear.kernel` for lean and steer alone: whoever keeps the speed of the
+rear rim does it through the rear wheel. Added to them are further mass, damping and stiffness (springs, dampers, a
+continuous law of control), so that any machine whose small motions are linear has its large ones too.
 """
 
-from models.nonlinear.contact_forces import inside
-from models.nonlinear.integrator import lower_front_wheel
-from models.nonlinear.kernel import bias, inertia, mass_matrix, partials, pose, speeds
-from models.nonlinear.parameters import unpack_bicycle
-from models.nonlinear.vectors import compiled, sincos_tilt
+from riderless.models.nonlinear.contact_forces import inside
+from riderless.models.nonlinear.integrator import lower_front_wheel
+from riderless.models.nonlinear.kernel import bias, inertia, mass_matrix, partials, pose, speeds
+from riderless.models.nonlinear.parameters import unpack_bicycle
+from riderless.models.nonlinear.vectors import compiled, sincos_tilt
 
 PITCH_STEPS = 3  # of Newton's method from the pitch a few milliseconds before; two do
 
@@ -20,7 +20,7 @@ def kept_speed_accelerations(p, tilt, x_imu, z_imu, more, state, pitch, V, V_dot
 
     Parameters
     ----------
-    p : array of `models.nonlinear.parameters.pack_bicycle`
+    p : array of `riderless.models.nonlinear.parameters.pack_bicycle`
     tilt : float
         Steer axis tilt [rad], the pitch of the upright bicycle.
     x_imu, z_imu : float
@@ -61,7 +61,7 @@ def kept_speed_accelerations(p, tilt, x_imu, z_imu, more, state, pitch, V, V_dot
     over = 1.0 / (m44 * m77 - m47 * m74)
     u4_dot, u7_dot = (m77 * r4 - m47 * r7) * over, (m44 * r7 - m74 * r4) * over
 
-    # rates of pitch and yaw, and the acceleration of the instrument, as `models.plant.nonlinear_dynamics.read`
+    # rates of pitch and yaw, and the acceleration of the instrument, as in `models/plant/nonlinear_dynamics.py`
     eta_dot = h.alpha[1] - s.u3 * s.u4 + k.eta4 * u4_dot + k.eta7 * u7_dot
     u5_dot = (eta_dot + s.omega[1] * o.s4 / o.c4 * s.u4) / o.c4
     psi_ddot = h.alpha[2] + k.rhoV * V_dot + k.rho7 * u7_dot - o.s4 * u5_dot - o.c4 * s.u4 * s.u5

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import expm
 
-from experiments.datatypes import Dynamics
-from experiments.mechanics import Mechanics
-from experiments.theory.free_response import map_change_by_misread, speed_nodes, starts_at, step_maps
-from experiments.theory.machine_steps import (
+from riderless.experiments.datatypes import Dynamics
+from riderless.experiments.mechanics import Mechanics
+from riderless.experiments.theory.free_response import map_change_by_misread, speed_nodes, starts_at, step_maps
+from riderless.experiments.theory.machine_steps import (
     LATERAL_FORCE,
     N_INSTRUMENTS,
     SHOWN_LEAN_RATE,
@@ -32,12 +32,12 @@ from experiments.theory.machine_steps import (
     Nonlinearities,
     simulate_machine,
 )
-from hil.design.loop_parts.instruments import pitched_gyros, yaw_rate
-from models.array_types import Array
-from models.coordinates import STATES
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.nonlinear.parameters import pack_bicycle
+from riderless.hil.design.loop_parts.instruments import pitched_gyros, yaw_rate
+from riderless.models.array_types import Array
+from riderless.models.coordinates import STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.nonlinear.parameters import pack_bicycle
 
 LEAST_KEPT = 1e-6
 LONGEST_RESPONSE_STEP = 0.005  # s; of a weave of 10 rad/s the third harmonic turns by 0.15 rad in it

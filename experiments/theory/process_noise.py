@@ -8,12 +8,12 @@ import numpy as np
 from numba import njit
 from scipy.linalg import expm
 
-from experiments.datatypes import Dynamics, ProcessNoise
-from experiments.theory.free_response import propagate
-from experiments.theory.kalman import RowNoise
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
-from models.linear.zero_order_hold import zoh
+from riderless.experiments.datatypes import Dynamics, ProcessNoise
+from riderless.experiments.theory.free_response import propagate
+from riderless.experiments.theory.kalman import RowNoise
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from riderless.models.linear.zero_order_hold import zoh
 
 TORQUES = 2  # on lean and steer
 

@@ -5,29 +5,29 @@ from functools import lru_cache
 
 import numpy as np
 
-from experiments.datatypes import Dynamics
-from experiments.dynamics import SAMPLED_LOOP, Theory
-from experiments.mechanics import Mechanics
-from experiments.theory.bridged_samples import bridged_samples, mean_hold
-from experiments.theory.machine_steps import ROLL_GYRO
-from experiments.theory.theory import open_loop, steer_torque_rates
-from firmware_interface.devices.link import ROLE_PLACE
-from firmware_interface.devices.registry import device
-from hil.controllers.controller import Controller
-from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.lane import hold_lane_back
-from hil.design.loop_parts.instruments import GYROS, pitched_gyros
-from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
-from hil.design.schedule import GainSchedule
-from hil.logs.header import RunHeader
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from models.array_types import Array
-from models.linear.perturbed import Variant
-from models.linear.zero_order_hold import zoh
-from models.noise_statistics import uneven_noise_variance, white_noise_variance
-from models.parameters import Bicycle
-from models.plant.drive_losses import DriveLosses
+from riderless.experiments.datatypes import Dynamics
+from riderless.experiments.dynamics import SAMPLED_LOOP, Theory
+from riderless.experiments.mechanics import Mechanics
+from riderless.experiments.theory.bridged_samples import bridged_samples, mean_hold
+from riderless.experiments.theory.machine_steps import ROLL_GYRO
+from riderless.experiments.theory.theory import open_loop, steer_torque_rates
+from riderless.firmware_interface.devices.link import ROLE_PLACE
+from riderless.firmware_interface.devices.registry import device
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
+from riderless.hil.design.lane import hold_lane_back
+from riderless.hil.design.loop_parts.instruments import GYROS, pitched_gyros
+from riderless.hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.models.array_types import Array
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.zero_order_hold import zoh
+from riderless.models.noise_statistics import uneven_noise_variance, white_noise_variance
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.drive_losses import DriveLosses
 
 SPEEDS_KEPT = 256  # speeds: those of a bicycle that slows down by 5 m/s
 MOUNTING_STD = {"imu_pitch": float(np.radians(0.3))}  # what the step `mounting` of a calibration leaves
@@ -37,7 +37,7 @@ UNEVEN_COUNTED = 0.05  # of the steps, beside gaps, beyond which samples come un
 LONG_STEP = 1.5  # times the usual one from sample to sample, from which on one is missing between them
 GAPS_COUNTED = 0.2  # of the steps, beyond which hardly four samples in a row are left to tell the noise
 MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
-LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
+LINEAR_MODEL = "linear"  # of `riderless.models.plant.records.PLANT_MODELS`
 
 
 def instrument_noise(ticks: np.ndarray) -> Array:

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.datatypes import Response
-from experiments.dynamics import Dynamics, Theory
-from experiments.mechanics import Mechanics
-from hil.design.closed_loop import gyro_readings
-from models import catalogue
-from models.array_types import Array
-from models.coordinates import ANGLE_STATES, DELTA, PHI_DOT, RATE_STATES, STATES
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.parameters import Bicycle
+from riderless.experiments.datatypes import Response
+from riderless.experiments.dynamics import Dynamics, Theory
+from riderless.experiments.mechanics import Mechanics
+from riderless.hil.design.closed_loop import gyro_readings
+from riderless.models import catalogue
+from riderless.models.array_types import Array
+from riderless.models.coordinates import ANGLE_STATES, DELTA, PHI_DOT, RATE_STATES, STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.parameters import Bicycle
 
 
 def open_loop(bicycle: Bicycle) -> Theory:
@@ -47,7 +47,7 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
     v0 : float
         Speed above which the controller does nothing [m/s].
     std : mapping of str to float, optional
-        Standard deviations of quantities of `experiments.dynamics.MACHINE_QUANTITIES`, SI.
+        Standard deviations of quantities of `riderless.experiments.dynamics.MACHINE_QUANTITIES`, SI.
     """
     feedback = _LeanFeedback(k, v0)
     return Theory(feedback.name, bicycle, feedback, std or {})

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig
 
-from experiments.datatypes import Dynamics
-from experiments.dynamics import Theory
-from experiments.theory.drawn_machine import draw_machine
-from experiments.theory.modes import kicked_mode
-from models.array_types import Array
+from riderless.experiments.datatypes import Dynamics
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.theory.drawn_machine import draw_machine
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.models.array_types import Array
 
 DIFFERENCE_STEP = 1e-4  # of a quantity, or of its usual deviation: the difference quotient is good to 1e-7 of the slope
 LINEAR_GAP = 3.0  # how many of its own standard deviations the next eigenvalue must be away for linear propagation

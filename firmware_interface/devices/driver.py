@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from firmware_interface.devices.link import CARRIES, entry_points
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import BITS_PER_BYTE
-from firmware_interface.messages import COMMAND_KIND_TORQUE
-from firmware_interface.node.layouts import PROTOCOL_VERSION
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.devices.link import CARRIES, entry_points
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import BITS_PER_BYTE
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+from riderless.firmware_interface.port import SerialPort
 
 DeviceSettings = Mapping[str, float]
 
@@ -84,7 +84,7 @@ class Device:
     carries : int
         Bits of what it can carry.
     receive, speak : compiled functions
-        See `firmware_interface.devices.link`.
+        See `riderless.firmware_interface.devices.link`.
     introduce : callable
         ``introduce(port, wants)`` sets the device up, before the loop, and returns an `Introduction`;
         raises DeviceError with one sentence.

@@ -15,10 +15,10 @@ import numpy as np
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.by_address import address_of, call_at_address, entry_of
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND, FIX, RAW
-from firmware_interface.node.protocol import RECEIVER
+from riderless.firmware_interface.by_address import address_of, call_at_address, entry_of
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND, FIX, RAW
+from riderless.firmware_interface.node.protocol import RECEIVER
 
 # What a device carries, as bits.
 ROLE_IMU, ROLE_STEER, ROLE_WHEEL, ROLE_DRIVE = 1, 2, 4, 8

@@ -33,18 +33,18 @@ import math
 
 import numpy as np
 
-from firmware_interface.ascii_text import append_text, ascii_bytes
-from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, ExampleMessage, Traffic
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL
-from firmware_interface.devices.odrive_codes import (
+from riderless.firmware_interface.ascii_text import append_text, ascii_bytes
+from riderless.firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, ExampleMessage, Traffic
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL
+from riderless.firmware_interface.devices.odrive_codes import (
     AXIS_CLOSED_LOOP,
     AXIS_ENCODER_FAILED,
     AXIS_ESTOP_REQUESTED,
     AXIS_IDLE,
     AXIS_WATCHDOG_EXPIRED,
 )
-from firmware_interface.devices.odrive_setup import ODRIVE_COUNTS_PER_TURN, introduce
-from firmware_interface.devices.odrive_text import (
+from riderless.firmware_interface.devices.odrive_setup import ODRIVE_COUNTS_PER_TURN, introduce
+from riderless.firmware_interface.devices.odrive_text import (
     FORM_BROKEN,
     FORM_PAIR,
     FORM_REAL,
@@ -57,9 +57,9 @@ from firmware_interface.devices.odrive_text import (
     ends_line,
     take_answer,
 )
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.messages import (
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,

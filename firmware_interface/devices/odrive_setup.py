@@ -8,11 +8,16 @@ import math
 from functools import reduce
 from operator import xor
 
-from firmware_interface.devices.driver import DeviceRequirements, DeviceSettings, Introduction
-from firmware_interface.devices.odrive_codes import AXIS_IDLE, CONTROL_MODES, CONTROL_VELOCITY, INPUT_PASSTHROUGH
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_KIND_TORQUE
-from firmware_interface.port import SerialPort, ask_and_listen
+from riderless.firmware_interface.devices.driver import DeviceRequirements, DeviceSettings, Introduction
+from riderless.firmware_interface.devices.odrive_codes import (
+    AXIS_IDLE,
+    CONTROL_MODES,
+    CONTROL_VELOCITY,
+    INPUT_PASSTHROUGH,
+)
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
+from riderless.firmware_interface.port import SerialPort, ask_and_listen
 
 ODRIVE_COUNTS_PER_TURN = 1e6  # steer counts made of a turn of the encoder: the drive says six decimals
 

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from firmware_interface.ascii_text import append_text, ascii_bytes
-from firmware_interface.framing import MAX_PAYLOAD
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.ascii_text import append_text, ascii_bytes
+from riderless.firmware_interface.framing import MAX_PAYLOAD
+from riderless.firmware_interface.kernels import njit
 
 # forms of an answer: no number, digits only, any other number, two numbers; and of what is no answer
 FORM_WORDS, FORM_WHOLE, FORM_REAL, FORM_PAIR, FORM_BROKEN = range(5)

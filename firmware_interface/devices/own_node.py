@@ -1,6 +1,6 @@
 """Our own microcontroller, behind the interface that all devices share; its protocol is in `node`."""
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSettings,
@@ -8,14 +8,14 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
-from firmware_interface.framing import FRAME_OVERHEAD
-from firmware_interface.kernels import njit
-from firmware_interface.node.hello import Hello, ask_hello
-from firmware_interface.node.layouts import COMMAND_SIZE, SAMPLE_SIZE
-from firmware_interface.node.protocol import encode_command
-from firmware_interface.node.protocol import receive_samples as receive_samples
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
+from riderless.firmware_interface.framing import FRAME_OVERHEAD
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.node.hello import Hello, ask_hello
+from riderless.firmware_interface.node.layouts import COMMAND_SIZE, SAMPLE_SIZE
+from riderless.firmware_interface.node.protocol import encode_command
+from riderless.firmware_interface.node.protocol import receive_samples as receive_samples
+from riderless.firmware_interface.port import SerialPort
 
 _TIMEOUT = 2.0  # s
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from firmware_interface.devices import own_node
-from firmware_interface.devices.driver import DeviceRequirements, Introduction
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.node.protocol_1 import encode_command_1, receive_samples_1
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.devices import own_node
+from riderless.firmware_interface.devices.driver import DeviceRequirements, Introduction
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.node.protocol_1 import encode_command_1, receive_samples_1
+from riderless.firmware_interface.port import SerialPort
 
 
 @njit(cache=True, nogil=True)

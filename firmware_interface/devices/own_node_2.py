@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from firmware_interface.devices import own_node
-from firmware_interface.kernels import njit
-from firmware_interface.node.protocol_2 import encode_command_2, receive_samples_2
+from riderless.firmware_interface.devices import own_node
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.node.protocol_2 import encode_command_2, receive_samples_2
 
 
 @njit(cache=True, nogil=True)

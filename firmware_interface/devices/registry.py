@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-from firmware_interface.devices.driver import Device
-from firmware_interface.errors import DeviceError
+from riderless.firmware_interface.devices.driver import Device
+from riderless.firmware_interface.errors import DeviceError
 
 DEVICES = {
     "node": "own_node",
@@ -49,5 +49,5 @@ def device_of_run(name: str, protocol: int) -> Device:
 
 
 def _load(module: str) -> Device:
-    found: Device = import_module(f"firmware_interface.devices.{module}").DEVICE
+    found: Device = import_module(f"riderless.firmware_interface.devices.{module}").DEVICE
     return found

@@ -23,7 +23,7 @@ import re
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSetting,
@@ -32,12 +32,12 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_IMU, new_link, say_nothing
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
-from firmware_interface.kernels import njit
-from firmware_interface.node.layouts import laid_over
-from firmware_interface.port import SerialPort, ask_and_listen
+from riderless.firmware_interface.devices.link import ROLE_IMU, new_link, say_nothing
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.node.layouts import laid_over
+from riderless.firmware_interface.port import SerialPort, ask_and_listen
 
 GYRO_LSB, ACCEL_LSB = 2.0**-20, 2.0**-16  # rad/s and m/s^2 per count, far below the sensor's noise
 IMU_RATE = 800  # Hz

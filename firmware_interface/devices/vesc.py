@@ -28,7 +28,7 @@ import struct
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSetting,
@@ -37,9 +37,15 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
-from firmware_interface.devices.vesc_codes import VESC_FAULT_NAMES, VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
-from firmware_interface.devices.vesc_packets import (
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
+from riderless.firmware_interface.devices.vesc_codes import (
+    VESC_FAULT_NAMES,
+    VESC_KILLED,
+    VESC_TIMED_OUT,
+    VescCommand,
+    VescValue,
+)
+from riderless.firmware_interface.devices.vesc_packets import (
     FOUR_BYTE_PAYLOAD,
     SHORT_OVERHEAD,
     SHORT_PACKET,
@@ -47,11 +53,11 @@ from firmware_interface.devices.vesc_packets import (
     push_packet_byte,
     write_packet,
 )
-from firmware_interface.devices.vesc_packets import encode_packet as encode_packet
-from firmware_interface.devices.vesc_packets import packet_payloads as packet_payloads
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.messages import (
+from riderless.firmware_interface.devices.vesc_packets import encode_packet as encode_packet
+from riderless.firmware_interface.devices.vesc_packets import packet_payloads as packet_payloads
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import (
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
     COMMAND_KIND_RATE,
@@ -61,7 +67,7 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.port import SerialPort, ask_and_listen
+from riderless.firmware_interface.port import SerialPort, ask_and_listen
 
 _SELECTED = (VescValue.IQ, VescValue.V_IN, VescValue.FAULT, VescValue.PID_POS, VescValue.STATUS)
 VALUES = struct.Struct(">BIihBiB")  # payload of the answer: its kind, the selection, the values in their order

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from firmware_interface.devices.vesc_codes import VescCommand
-from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.devices.vesc_codes import VescCommand
+from riderless.firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
+from riderless.firmware_interface.kernels import njit
 
 SHORT_PACKET, LONG_PACKET, PACKET_END = 2, 3, 3  # first bytes and last byte of a packet
 SHORT_OVERHEAD = np.int64(5)  # bytes of a short packet that are not payload

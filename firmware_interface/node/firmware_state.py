@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from firmware_interface.calibration import CALIBRATION, Calibration
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KINDS, RAW
-from firmware_interface.node.layouts import COMMAND_SCALES, FIRMWARE_NAME_SIZE, HELLO, VALUE_MAX
+from riderless.firmware_interface.calibration import CALIBRATION, Calibration
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KINDS, RAW
+from riderless.firmware_interface.node.layouts import COMMAND_SCALES, FIRMWARE_NAME_SIZE, HELLO, VALUE_MAX
 
 _LIMITS_MAX = tuple(VALUE_MAX / scale for scale in COMMAND_SCALES)  # N m, rad/s, rad
 _LIMIT_UNITS = ("N m", "rad/s", "rad")

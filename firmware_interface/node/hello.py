@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE, COMMAND_KINDS
-from firmware_interface.node import reference_codec
-from firmware_interface.port import SerialPort, ask_and_listen
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import (
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_RATE,
+    COMMAND_KIND_TORQUE,
+    COMMAND_KINDS,
+)
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.port import SerialPort, ask_and_listen
 
 _LONGEST_FRAME = 300  # bytes: more than any frame, so that one which is cut off here stays too long
 

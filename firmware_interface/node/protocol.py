@@ -11,11 +11,11 @@ in ``frames_bad_version`` and otherwise ignored.
 
 import numpy as np
 
-from firmware_interface.calibration import is_off_scale
-from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_ANGLE
-from firmware_interface.node.layouts import (
+from riderless.firmware_interface.calibration import is_off_scale
+from riderless.firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_ANGLE
+from riderless.firmware_interface.node.layouts import (
     COMMAND_LAYOUT,
     COMMAND_SIZE,
     FIRMWARE_NAME_SIZE,

@@ -5,10 +5,10 @@ Its SAMPLE is that of today without the last two fields; its COMMAND has half th
 
 import numpy as np
 
-from firmware_interface.framing import close_frame, next_frame
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_ENABLE
-from firmware_interface.node.layouts import (
+from riderless.firmware_interface.framing import close_frame, next_frame
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_ENABLE
+from riderless.firmware_interface.node.layouts import (
     FRAME_COMMAND,
     FRAME_SAMPLE,
     HEADER_LAYOUT,
@@ -16,7 +16,7 @@ from firmware_interface.node.layouts import (
     VALUE_MAX,
     laid_over,
 )
-from firmware_interface.node.protocol import note_sequence, read_readings, type_of_frame
+from riderless.firmware_interface.node.protocol import note_sequence, read_readings, type_of_frame
 
 _VERSION = 1
 _SAMPLE_LAYOUT = np.dtype([(name, SAMPLE_LAYOUT[name]) for name in SAMPLE_LAYOUT.names[:-2]])  # type: ignore[index]

@@ -5,10 +5,10 @@ Its SAMPLE is that of today; its COMMAND has no kind, its HELLO no kinds and no 
 
 import numpy as np
 
-from firmware_interface.framing import close_frame, next_frame
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_TORQUE
-from firmware_interface.node.layouts import (
+from riderless.firmware_interface.framing import close_frame, next_frame
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_TORQUE
+from riderless.firmware_interface.node.layouts import (
     COMMAND_LAYOUT,
     COMMAND_SIZE,
     FRAME_COMMAND,
@@ -18,7 +18,7 @@ from firmware_interface.node.layouts import (
     VALUE_MAX,
     laid_over,
 )
-from firmware_interface.node.protocol import note_sequence, read_readings, type_of_frame
+from riderless.firmware_interface.node.protocol import note_sequence, read_readings, type_of_frame
 
 _VERSION = 2
 _SIZES = np.array([0, SAMPLE_SIZE, COMMAND_SIZE, 42, 8])  # bytes of its payloads, by type of frame

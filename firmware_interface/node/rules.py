@@ -17,10 +17,10 @@ next sampling instant on::
 
 import numpy as np
 
-from firmware_interface.calibration import steer_command, to_counts
-from firmware_interface.framing import next_frame
-from firmware_interface.kernels import njit
-from firmware_interface.messages import (
+from riderless.firmware_interface.calibration import steer_command, to_counts
+from riderless.firmware_interface.framing import next_frame
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
@@ -31,8 +31,8 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.node.layouts import FRAME_COMMAND, FRAME_HELLO_REQUEST
-from firmware_interface.node.protocol import (
+from riderless.firmware_interface.node.layouts import FRAME_COMMAND, FRAME_HELLO_REQUEST
+from riderless.firmware_interface.node.protocol import (
     decode_command,
     encode_hello,
     encode_sample,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from firmware_interface.errors import DeviceError
+from riderless.firmware_interface.errors import DeviceError
 
 SOURCES = Path(__file__).resolve().parents[1] / "firmware"
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared")

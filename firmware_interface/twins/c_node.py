@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.calibration import steer_command, to_counts
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_FRAME
-from firmware_interface.messages import COMMAND_KIND_TORQUE, FAULT_DRIVE
-from firmware_interface.node.layouts import COMMAND_SCALES
-from firmware_interface.twins.c_library import FirmwareState, Identity, Readings, as_c_pointer, load_library
-from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, FaultKind, Faults, pack_faults
-from firmware_interface.twins.faulty_link import fetch, new_mail, post
-from firmware_interface.twins.twin import active_fault
+from riderless.firmware_interface.calibration import steer_command, to_counts
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import MAX_FRAME
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, FAULT_DRIVE
+from riderless.firmware_interface.node.layouts import COMMAND_SCALES
+from riderless.firmware_interface.twins.c_library import FirmwareState, Identity, Readings, as_c_pointer, load_library
+from riderless.firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, FaultKind, Faults, pack_faults
+from riderless.firmware_interface.twins.faulty_link import fetch, new_mail, post
+from riderless.firmware_interface.twins.twin import active_fault
 
 _RX_SIZE = 4096  # bytes
 _AROUND = (FaultKind.STOP_BUTTON, FaultKind.DRIVE_TRIPS, FaultKind.BUS)  # faults that come from outside the firmware

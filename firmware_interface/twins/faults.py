@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.errors import DeviceError
+from riderless.firmware_interface.errors import DeviceError
 
 TO_COMPUTER, TO_NODE, BOTH_WAYS = 1, 2, 3  # ways of the bytes: node to computer, computer to node
 READING_NAMES = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z", "delta", "wheel_rate", "T")

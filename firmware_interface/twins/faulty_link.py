@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from firmware_interface.framing import DELIMITER, MAX_FRAME, close_frame
-from firmware_interface.kernels import njit
-from firmware_interface.random_stream import draw_uniform
-from firmware_interface.twins.faults import FaultKind
-from firmware_interface.twins.line_attack import EAVESDROPPER, eavesdrop, forge, is_attacked, repeat, silences
+from riderless.firmware_interface.framing import DELIMITER, MAX_FRAME, close_frame
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.random_stream import draw_uniform
+from riderless.firmware_interface.twins.faults import FaultKind
+from riderless.firmware_interface.twins.line_attack import EAVESDROPPER, eavesdrop, forge, is_attacked, repeat, silences
 
 _PARCELS = 128
 _ROOM = MAX_FRAME  # bytes of a parcel

@@ -14,21 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.calibration import TORQUE_READING
-from firmware_interface.framing import MAX_FRAME, new_decoder
-from firmware_interface.kernels import njit
-from firmware_interface.messages import FAULT_DRIVE
-from firmware_interface.node.protocol import encode_sample
-from firmware_interface.node.rules import (
+from riderless.firmware_interface.calibration import TORQUE_READING
+from riderless.firmware_interface.framing import MAX_FRAME, new_decoder
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import FAULT_DRIVE
+from riderless.firmware_interface.node.protocol import encode_sample
+from riderless.firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_measure,
     firmware_receive,
     firmware_restart,
 )
-from firmware_interface.random_stream import draw_uniform
-from firmware_interface.twins.faults import TO_COMPUTER, FaultKind, Faults, pack_faults
-from firmware_interface.twins.faulty_link import fetch, new_mail, post
+from riderless.firmware_interface.random_stream import draw_uniform
+from riderless.firmware_interface.twins.faults import TO_COMPUTER, FaultKind, Faults, pack_faults
+from riderless.firmware_interface.twins.faulty_link import fetch, new_mail, post
 
 _RX_SIZE = 4096  # bytes
 _REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for

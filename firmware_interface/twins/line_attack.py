@@ -6,11 +6,17 @@ He hears every frame posted from power-up on, and says again what he has heard (
 
 import numpy as np
 
-from firmware_interface.framing import close_frame
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_ENABLE
-from firmware_interface.node.layouts import COMMAND_LAYOUT, COMMAND_SIZE, FRAME_COMMAND, PROTOCOL_VERSION, laid_over
-from firmware_interface.twins.faults import FaultKind
+from riderless.firmware_interface.framing import close_frame
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_ENABLE
+from riderless.firmware_interface.node.layouts import (
+    COMMAND_LAYOUT,
+    COMMAND_SIZE,
+    FRAME_COMMAND,
+    PROTOCOL_VERSION,
+    laid_over,
+)
+from riderless.firmware_interface.twins.faults import FaultKind
 
 _KEPT = 2048  # frames: 10 s at 200 Hz
 _ROOM = 64  # bytes; no frame of ours is longer

@@ -13,17 +13,17 @@ from importlib import import_module
 
 import numpy as np
 
-from firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
-from firmware_interface.devices.registry import DEVICES, device
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import BITS_PER_BYTE
-from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Faults, pack_faults
-from firmware_interface.twins.faulty_link import fetch, new_mail, post
-from firmware_interface.twins.paced_line import PacedLine, SamplingSchedule
-from firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
-from firmware_interface.twins.pseudo_port import PseudoPort
-from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
-from firmware_interface.twins.virtual_node import PlantLike, Report, take_readings
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
+from riderless.firmware_interface.devices.registry import DEVICES, device
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import BITS_PER_BYTE
+from riderless.firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Faults, pack_faults
+from riderless.firmware_interface.twins.faulty_link import fetch, new_mail, post
+from riderless.firmware_interface.twins.paced_line import PacedLine, SamplingSchedule
+from riderless.firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
+from riderless.firmware_interface.twins.pseudo_port import PseudoPort
+from riderless.firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
+from riderless.firmware_interface.twins.virtual_node import PlantLike, Report, take_readings
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,9 @@ class Station:
     """Twin, its pseudo-terminal, and the bytes under way on its line."""
 
     def __init__(self, config: StationConfig, faults: Faults) -> None:
-        self.twin: Twin = import_module(f"firmware_interface.twins.{DEVICES[config.device]}").make(config.twin)
+        self.twin: Twin = import_module(f"riderless.firmware_interface.twins.{DEVICES[config.device]}").make(
+            config.twin
+        )
         self.drives = bool(config.twin.carries & ROLE_DRIVE)
         self._faults = pack_faults(config.line_faults + faults)
         pace = 0.0 if device(config.device).over_udp else BITS_PER_BYTE / config.baud

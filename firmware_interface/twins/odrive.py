@@ -12,8 +12,8 @@ import struct
 
 import numpy as np
 
-from firmware_interface.calibration import DELTA_READING, TORQUE_READING, WHEEL_READING
-from firmware_interface.devices.odrive_codes import (
+from riderless.firmware_interface.calibration import DELTA_READING, TORQUE_READING, WHEEL_READING
+from riderless.firmware_interface.devices.odrive_codes import (
     AXIS_CLOSED_LOOP,
     AXIS_ESTOP_REQUESTED,
     AXIS_IDLE,
@@ -26,9 +26,9 @@ from firmware_interface.devices.odrive_codes import (
     CONTROL_VELOCITY,
     INPUT_PASSTHROUGH,
 )
-from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
-from firmware_interface.twins.faults import FaultKind
-from firmware_interface.twins.twin import STEP_RATE, TwinConfig, active_fault
+from riderless.firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from riderless.firmware_interface.twins.faults import FaultKind
+from riderless.firmware_interface.twins.twin import STEP_RATE, TwinConfig, active_fault
 
 TORQUE_CONSTANT = 0.1  # N m/A
 _BUFFER = 256  # bytes that wait for the end of a line; when it is full they are forgotten, and the rest of the line too

@@ -4,12 +4,12 @@ import secrets
 
 import numpy as np
 
-from firmware_interface.devices.link import RX_SIZE
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.twins.faults import TO_NODE
-from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.devices.link import RX_SIZE
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.twins.faults import TO_NODE
+from riderless.firmware_interface.twins.faulty_link import fetch, post
+from riderless.firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 
 class NodeTwin:

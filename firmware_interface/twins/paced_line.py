@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firmware_interface.framing import BITS_PER_BYTE
-from firmware_interface.twins.faulty_link import fetch, next_arrival
+from riderless.firmware_interface.framing import BITS_PER_BYTE
+from riderless.firmware_interface.twins.faulty_link import fetch, next_arrival
 
 MADE_UP = 0.012  # s of a late instant, made up for: half of the usual watchdog, so that a drive misses no command
 

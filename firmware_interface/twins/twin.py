@@ -12,9 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.messages import COMMAND_KIND_TORQUE
-from firmware_interface.twins.faults import Fault, FaultKind, Faults
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
+from riderless.firmware_interface.twins.faults import Fault, FaultKind, Faults
 
 STEP_RATE = 1000  # Hz
 

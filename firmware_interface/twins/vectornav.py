@@ -17,10 +17,10 @@ from operator import xor
 
 import numpy as np
 
-from firmware_interface.calibration import FORCE_READINGS, RATE_READINGS
-from firmware_interface.framing import BITS_PER_BYTE
-from firmware_interface.twins.faults import FaultKind
-from firmware_interface.twins.twin import TwinConfig, active_fault
+from riderless.firmware_interface.calibration import FORCE_READINGS, RATE_READINGS
+from riderless.firmware_interface.framing import BITS_PER_BYTE
+from riderless.firmware_interface.twins.faults import FaultKind
+from riderless.firmware_interface.twins.twin import TwinConfig, active_fault
 
 _TICK_ns = 1_250_000  # of its 800 Hz
 _SIZES = (8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8)  # bytes, of the fields of group 1

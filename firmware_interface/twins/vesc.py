@@ -14,11 +14,11 @@ import struct
 
 import numpy as np
 
-from firmware_interface.calibration import DELTA_READING, TORQUE_READING
-from firmware_interface.devices.vesc_codes import VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
-from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
-from firmware_interface.twins.faults import READING_NAMES, Fault, FaultKind
-from firmware_interface.twins.twin import TwinConfig, active_fault
+from riderless.firmware_interface.calibration import DELTA_READING, TORQUE_READING
+from riderless.firmware_interface.devices.vesc_codes import VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
+from riderless.firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from riderless.firmware_interface.twins.faults import READING_NAMES, Fault, FaultKind
+from riderless.firmware_interface.twins.twin import TwinConfig, active_fault
 
 _HARDWARE = b"410\0"  # its name
 ABS_OVER_CURRENT = 4  # the fault code it shows

@@ -18,18 +18,18 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.child_processes import QUIET_SPAWN
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.node.layouts import SAMPLE_SIZE
-from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
-from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
-from firmware_interface.twins.faulty_link import post
-from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
-from firmware_interface.twins.paced_line import PacedLine, SamplingSchedule, bytes_carried
-from firmware_interface.twins.pseudo_port import PseudoPort
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.child_processes import QUIET_SPAWN
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.node.layouts import SAMPLE_SIZE
+from riderless.firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
+from riderless.firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
+from riderless.firmware_interface.twins.faulty_link import post
+from riderless.firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
+from riderless.firmware_interface.twins.paced_line import PacedLine, SamplingSchedule, bytes_carried
+from riderless.firmware_interface.twins.pseudo_port import PseudoPort
 
 CONTEXT: BaseContext = QUIET_SPAWN  # of the process that serves: a fork would copy threads' locks
 START_TIMEOUT = 120.0  # s; a first start compiles
@@ -51,7 +51,7 @@ CORES = {
 
 
 class PlantLike(Protocol):
-    """Plant behind the instruments; ``models.plant.plant.Plant`` is one."""
+    """Plant behind the instruments; ``riderless.models.plant.plant.Plant`` is one."""
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> object:
         """Let ``dt`` s pass under the command ``T_cmd``: N m, or rad/s or rad where the drive has an inner loop."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import ROLE_DRIVE
-from firmware_interface.devices.registry import device
-from hil.commissioning.sensor_calibration import Estimate, rotation_angle
-from hil.rig.rig import Rig
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.devices.link import ROLE_DRIVE
+from riderless.firmware_interface.devices.registry import device
+from riderless.hil.commissioning.sensor_calibration import Estimate, rotation_angle
+from riderless.hil.rig.rig import Rig
 
 TORQUE_CONSTANT_KEY = "torque_constant_Nm_A"  # setting, in the rig file, of a drive that is commanded in amperes
 SIGNIFICANT_ERRORS = 2.0  # standard errors by which a value must differ from the old one to replace it

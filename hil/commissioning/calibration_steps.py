@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.commissioning import sensor_calibration as c
-from hil.commissioning.calibration_results import TORQUE_CONSTANT_KEY, Notes
-from hil.commissioning.drive_calibration import DRIVE_UNITS, Centring, fit_drive, front_inertia, sweep_rows
-from hil.commissioning.preflight import PREFLIGHT_PUSH
-from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, HandPosture, Step, StepResult
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.loop.excitation import Excitation
-from hil.loop.states import SENTENCES, Cause, Demand, State
-from hil.rig.rig import Rig
-from models.coordinates import DELTA, DELTA_DOT
-from models.errors import InputError
-from models.plant.workstand import FREE_STEER
+from riderless.hil.commissioning import sensor_calibration as c
+from riderless.hil.commissioning.calibration_results import TORQUE_CONSTANT_KEY, Notes
+from riderless.hil.commissioning.drive_calibration import DRIVE_UNITS, Centring, fit_drive, front_inertia, sweep_rows
+from riderless.hil.commissioning.preflight import PREFLIGHT_PUSH
+from riderless.hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, HandPosture, Step, StepResult
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import SENTENCES, Cause, Demand, State
+from riderless.hil.rig.rig import Rig
+from riderless.models.coordinates import DELTA, DELTA_DOT
+from riderless.models.errors import InputError
+from riderless.models.plant.workstand import FREE_STEER
 
 CALIBRATION_PARTS = ("gyro", "mounting", "steer", "wheel", "drive")
 CALIBRATION_LEAN = 0.35  # rad to the right, of a person asked to lean it by 10 to 30 degrees

@@ -6,9 +6,9 @@ import subprocess
 
 import numpy as np
 
-from hil.runners.latency_certificate import Lateness
-from hil.runners.scheduling import privileges
-from models.errors import InputError
+from riderless.hil.runners.latency_certificate import Lateness
+from riderless.hil.runners.scheduling import privileges
+from riderless.models.errors import InputError
 
 CYCLICTEST = "cyclictest"
 HOW_TO_GET_IT = f"no floor beside it: {CYCLICTEST} is not installed; get it with `sudo apt install rt-tests`"

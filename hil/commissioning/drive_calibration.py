@@ -22,12 +22,12 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.signal import savgol_filter
 
-from firmware_interface.kernels import njit
-from hil.commissioning.sensor_calibration import Estimate, usable_rows
-from hil.loop.states import State
-from models.array_types import Array
-from models.linear.whipple import totals
-from models.parameters import PARAMETERS, Bicycle
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.commissioning.sensor_calibration import Estimate, usable_rows
+from riderless.hil.loop.states import State
+from riderless.models.array_types import Array
+from riderless.models.linear.whipple import totals
+from riderless.models.parameters import PARAMETERS, Bicycle
 
 DRIVE_PARAMETERS = ("gain", "damping", "friction", "stiffness", "bias", "delay")
 DRIVE_UNITS = {

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import DupFd
 from typing import Any
 
-from firmware_interface.child_processes import QUIET_SPAWN
+from riderless.firmware_interface.child_processes import QUIET_SPAWN
 
 _PERIOD = 0.005  # s, of the usual rigs
 LATE = 0.010  # s; a loop that waits longer for its machine loses samples at 200 Hz

@@ -1,7 +1,7 @@
 """Latency test: the real loop, with the drive off, beside `cyclictest`, in alternating slices of one run.
 
 The two alternate, because on a computer that others use too, two tests made one after the other compare two
-different hours. Measured is `hil.runners.realtime` itself with its tick and its ports, on the host's clock;
+different hours. Measured is `riderless.hil.runners.realtime` itself with its tick and its ports, on the host's clock;
 it is never armed.
 """
 
@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from firmware_interface.child_processes import start_python
-from hil.commissioning import cyclictest
-from hil.loop.states import Demand
-from hil.loop.tick import LoopState
-from hil.runners import realtime
-from hil.runners.latency_certificate import (
+from riderless.firmware_interface.child_processes import start_python
+from riderless.hil.commissioning import cyclictest
+from riderless.hil.loop.states import Demand
+from riderless.hil.loop.tick import LoopState
+from riderless.hil.runners import realtime
+from riderless.hil.runners.latency_certificate import (
     LatencyResult,
     Lateness,
     WakeUps,
@@ -30,9 +30,9 @@ from hil.runners.latency_certificate import (
     judge_wake_ups,
     utc_now,
 )
-from hil.runners.operator import Operator
-from hil.runners.scheduling import describe_privileges, require_existing
-from models.errors import InputError
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.scheduling import describe_privileges, require_existing
+from riderless.models.errors import InputError
 
 SLICE_DURATION = 1.0  # s of one instrument before it is the other's turn
 RATE_RANGE = (10.0, 2000.0)  # Hz

@@ -10,15 +10,22 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_interface.devices.driver import Introduction
-from hil.commissioning.sensor_calibration import EARTH_GRAVITY
-from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, HandPosture, Step, StepResult, check_armed
-from hil.loop.excitation import Excitation
-from hil.loop.place.settings import PlaceSettings
-from hil.loop.resting import describe_rest
-from hil.loop.states import SENTENCES, Cause, Demand, State
-from hil.rig.rig import Rig
-from models.plant.workstand import FREE_STEER
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.hil.commissioning.sensor_calibration import EARTH_GRAVITY
+from riderless.hil.commissioning.steps import (
+    STEER_BEYOND_STOPS,
+    WHEEL_TURN_RATE,
+    HandPosture,
+    Step,
+    StepResult,
+    check_armed,
+)
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.loop.resting import describe_rest
+from riderless.hil.loop.states import SENTENCES, Cause, Demand, State
+from riderless.hil.rig.rig import Rig
+from riderless.models.plant.workstand import FREE_STEER
 
 REST_DURATION = 2.0  # s of rows for what is measured at rest
 PREFLIGHT_LEAN = 0.2  # rad to the right, of a person asked to lean it about 10 degrees

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from hil.commissioning.pull_test import PullEstimate
-from hil.rig.rig import Rig
-from models.noise_statistics import STDS_95
+from riderless.hil.commissioning.pull_test import PullEstimate
+from riderless.hil.rig.rig import Rig
+from riderless.models.noise_statistics import STDS_95
 
 _LOSS_KEYS = {
     "offset": "offset_Nm",

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.commissioning.sensor_calibration import EARTH_GRAVITY
-from models.array_types import Array
-from models.errors import InputError
-from models.text_file import csv_rows, read_text_file, why_unreadable
+from riderless.hil.commissioning.sensor_calibration import EARTH_GRAVITY
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.text_file import csv_rows, read_text_file, why_unreadable
 
 LEAST_PULL_ROWS = 8  # of a table, on the way up
 _ARM = re.compile(r"arm\s*=\s*([\d.]+)\s*mm", re.IGNORECASE)

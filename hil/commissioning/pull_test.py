@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from scipy.stats import theilslopes
 
-from hil.commissioning.pull_table import PullTable
-from hil.commissioning.sensor_calibration import Estimate
-from models.array_types import Array
-from models.errors import InputError
-from models.noise_statistics import robust_deviation, weighted_median
+from riderless.hil.commissioning.pull_table import PullTable
+from riderless.hil.commissioning.sensor_calibration import Estimate
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.noise_statistics import robust_deviation, weighted_median
 
 PULL_QUANTITIES = {
     "gain": "",

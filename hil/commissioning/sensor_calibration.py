@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration
-from models.array_types import Array
+from riderless.firmware_interface.calibration import Calibration
+from riderless.models.array_types import Array
 
 GYRO_CHANNELS = ("phi_dot_meas", "theta_dot_meas", "psi_dot_meas")
 FORCE_CHANNELS = ("a_x_meas", "a_y_meas", "a_z_meas")

@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.devices.driver import Introduction
-from hil.design.schedule import GainSchedule
-from hil.loop.excitation import Excitation
-from hil.loop.states import SENTENCES, Cause, Demand, State
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners import realtime
-from hil.runners.assembly import new_loop
-from hil.runners.operator import Operator, Outcome
-from hil.runners.session import open_devices
-from hil.runners.warmup import warm_up
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import SENTENCES, Cause, Demand, State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import realtime
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.operator import Operator, Outcome
+from riderless.hil.runners.session import open_devices
+from riderless.hil.runners.warmup import warm_up
 
 STEER_BEYOND_STOPS = 1.0  # rad, steer of a person who turns the bars to the stop: farther than any stop
 WHEEL_TURN_RATE = 6.0  # rad/s, of a person who turns the rear wheel
@@ -29,7 +29,7 @@ _MAX_BATCHES = 20_000  # batches of rows a step looks back on, minutes
 
 
 class HandPosture(NamedTuple):
-    """Posture in which a person holds the machine, as in `models.plant.workstand`; at rest by default."""
+    """Posture in which a person holds the machine, as in `riderless.models.plant.workstand`; at rest by default."""
 
     lean: float = 0.0  # rad, to the right
     steer: float = 0.0  # rad, to the right; not a number: the bars are let go

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from hil.controllers.controller import LinearLaw
-from hil.controllers.file_values import require_known_keys
-from hil.controllers.law_file import LawFile, law_code, law_module, name_law, named_law
-from hil.controllers.lti import MOST_STATES, require_inputs
-from hil.controllers.timing import LoopTiming
-from models import catalogue
-from models.array_types import Array
-from models.errors import InputError
-from models.file_format import dump_toml, load_toml
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from riderless.hil.controllers.controller import LinearLaw
+from riderless.hil.controllers.file_values import require_known_keys
+from riderless.hil.controllers.law_file import LawFile, law_code, law_module, name_law, named_law
+from riderless.hil.controllers.lti import MOST_STATES, require_inputs
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.models import catalogue
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.file_format import dump_toml, load_toml
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
 
 if TYPE_CHECKING:
-    from hil.loop.law import Law
+    from riderless.hil.loop.law import Law
 
 COMPILED_FORMAT = "riderless compiled law 1"
 _SPEED_STEP = 0.5  # m/s between two speeds at which it is looked at
@@ -53,7 +53,7 @@ class CompiledController:
     speeds : (2,)
         Slowest and fastest it was made for [m/s].
     inputs : tuple of str
-        Those of `hil.controllers.lti.LTI_INPUTS` that it uses.
+        Those of `riderless.hil.controllers.lti.LTI_INPUTS` that it uses.
     states : tuple of str
         Names of the numbers that it remembers.
     settings : dict
@@ -100,8 +100,8 @@ class CompiledController:
         InputError
             It does not compile, or nobody named its file.
         """
-        from firmware_interface.by_address import address_of
-        from hil.loop.law import Law
+        from riderless.firmware_interface.by_address import address_of
+        from riderless.hil.loop.law import Law
 
         address = address_of(law_code(self.known_file, watched))
         return Law(address, np.array([*self.settings.values()], float), len(self.states), *self.speeds)
@@ -114,7 +114,7 @@ class CompiledController:
         InputError
             It has none there: it is not smooth, or not at rest where all is zero.
         """
-        from hil.controllers.numerical_linearisation import linearised_law
+        from riderless.hil.controllers.numerical_linearisation import linearised_law
 
         if v not in self._linear:
             self._linear[v] = linearised_law(self.file, self.law(), self.inputs, self.states, self.loop.dt, v)

@@ -5,14 +5,14 @@ Everything around the tick (files, checks before arming, header, theory) knows a
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from models.array_types import Array
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 if TYPE_CHECKING:
-    from hil.controllers.timing import LoopTiming
-    from hil.loop.law import Law
-    from models.linear.prescribed_steer import InnerLoop
+    from riderless.hil.controllers.timing import LoopTiming
+    from riderless.hil.loop.law import Law
+    from riderless.models.linear.prescribed_steer import InnerLoop
 
 
 class NotLinearError(InputError):
@@ -27,7 +27,7 @@ class LinearLaw(NamedTuple):
     ``s`` are the signals and references named in ``inputs``; the state x has m numbers, none for gains.
     """
 
-    inputs: tuple[str, ...]  # p names of `hil.loop.law.LOOP_SIGNALS` and `LOOP_REFERENCE`
+    inputs: tuple[str, ...]  # p names of `riderless.hil.loop.law.LOOP_SIGNALS` and `LOOP_REFERENCE`
     A: Array  # (m, m)
     B: Array  # (m, p)
     C: Array  # (m,)
@@ -35,7 +35,7 @@ class LinearLaw(NamedTuple):
 
 
 class Controller(Protocol):
-    """Controller of any kind; a file of `hil.controllers` or of `hil.design` makes each."""
+    """Controller of any kind; a file of `riderless.hil.controllers` or of `riderless.hil.design` makes each."""
 
     @property
     def method(self) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from models.array_types import Array
-from models.bicycle_file import is_real, shortened
-from models.errors import InputError, did_you_mean
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_real, shortened
+from riderless.models.errors import InputError, did_you_mean
 
 
 def require_known_keys(given: Iterable[Any], known: Collection[str], where: str) -> None:

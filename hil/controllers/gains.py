@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from hil.loop.law import Law, law_entry
-from models.array_types import Array
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.loop.law import Law, law_entry
+from riderless.models.array_types import Array
 
 
 @njit(cache=True, nogil=True)

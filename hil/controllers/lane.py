@@ -1,9 +1,9 @@
 """Law of gains over speed with heading and place: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev, psi, y_P]."""
 
-from firmware_interface.kernels import njit
-from hil.controllers.gains import gains_table, torque_of_gains
-from hil.loop.law import Law, law_entry
-from models.array_types import Array
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.controllers.gains import gains_table, torque_of_gains
+from riderless.hil.loop.law import Law, law_entry
+from riderless.models.array_types import Array
 
 
 @njit(cache=True, nogil=True)

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hil.controllers.law_file import LawFile, law_code
-from hil.controllers.law_trials import FORGETS_NOT, WRITES, Trial, try_law
-from hil.loop.law import LAW_INPUTS, Law
-from models.array_types import Array
-from models.errors import InputError
+from riderless.hil.controllers.law_file import LawFile, law_code
+from riderless.hil.controllers.law_trials import FORGETS_NOT, WRITES, Trial, try_law
+from riderless.hil.loop.law import LAW_INPUTS, Law
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
-    from hil.controllers.compiled import CompiledController
-    from hil.loop.limits import Limits
+    from riderless.hil.controllers.compiled import CompiledController
+    from riderless.hil.loop.limits import Limits
 
 LAW_STEPS, LAW_RIDE = 10_000, 100  # steps in all, and of one ride, which starts from a state of zero
 BEYOND_LIMITS = 2.0  # times the rig's limits

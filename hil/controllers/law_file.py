@@ -15,10 +15,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from models.errors import InputError
-from models.text_file import read_bytes_file, why_unreadable
+from riderless.models.errors import InputError
+from riderless.models.text_file import read_bytes_file, why_unreadable
 
 LAW_SUFFIX = ".py"
+_OLD_NAMES = (
+    "models",
+    "firmware_interface",
+    "hil",
+    "experiments",
+)  # of the rooms, before they were riderless.models ...
 _LONGEST_TOLD = 160  # characters of what the compiler said
 _named: dict[str, "LawFile"] = {}  # by hash: those that a person named in this process
 
@@ -84,7 +90,7 @@ def named_law(name: str, sha256: str) -> LawFile:
     found = f"found {others}, which is another file or was changed since" if others else "which no log brings along"
     raise InputError(
         f"wanted the law {name} that the run was made with (sha256 {sha256[:12]}), {found}: name it with "
-        "--controller FILE.py (in Python hil.name_law)"
+        "--controller FILE.py (in Python riderless.name_law)"
     )
 
 
@@ -114,6 +120,10 @@ def law_module(file: LawFile, watched: bool = False) -> ModuleType:
     except SyntaxError as error:
         raise InputError(f"{file.path} is not Python (line {error.lineno}: {error.msg}): correct that line") from None
     except (Exception, SystemExit) as error:  # whatever a person wrote
+        if isinstance(error, ModuleNotFoundError) and str(error.name).split(".")[0] in _OLD_NAMES:
+            raise InputError(
+                f"{file.path} imports {error.name}, which is called riderless.{error.name} now: write that name"
+            ) from None
         what = f"{type(error).__name__}: {_one_line(error)}"
         raise InputError(f"{file.path} stops before its law is defined ({what}): correct it") from None
     step: Any = getattr(module, "step", None)
@@ -136,7 +146,7 @@ def law_code(file: LawFile, watched: bool = False) -> Any:
     InputError
         It does not compile without the interpreter.
     """
-    from hil.loop.law import guarded_entry
+    from riderless.hil.loop.law import guarded_entry
 
     try:
         with _checked_indices(watched):

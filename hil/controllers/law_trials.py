@@ -4,9 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from hil.loop.law import LAW_INPUTS, LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, REFERENCES, WISH, Law, wished_torque
-from models.array_types import Array
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.loop.law import (
+    LAW_INPUTS,
+    LOOP_LAW,
+    LOOP_REFERENCE,
+    LOOP_SIGNALS,
+    REFERENCES,
+    WISH,
+    Law,
+    wished_torque,
+)
+from riderless.models.array_types import Array
 
 _N_SIGNALS = len(LAW_INPUTS) - len(REFERENCES)
 _FRESH = LAW_INPUTS.index("fresh")

@@ -2,9 +2,9 @@
 
 T_req is a torque [N m], or with a table ``drive`` the steer rate [rad/s] or angle [rad] that such a drive obeys.
 
-``s`` are inputs chosen by name among the loop's estimates, readings and references (`hil.loop.law`). Between two speeds
-the matrices are interpolated, which means something only if the state has the same coordinates at both; where it has
-not, the controller is refused (`hil.controllers.state_coordinates`).
+``s`` are inputs chosen by name among the loop's estimates, readings and references (`riderless.hil.loop.law`). Between
+two speeds the matrices are interpolated, which means something only if the state has the same coordinates at both;
+where it has not, the controller is refused (`riderless.hil.controllers.state_coordinates`).
 """
 
 import tomllib
@@ -14,19 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hil.controllers.controller import LinearLaw
-from hil.controllers.file_values import numbers_of, require_known_keys
-from hil.controllers.state_coordinates import anti_windup_gain, in_common_coordinates, require_common_coordinates
-from hil.controllers.timing import LoopTiming
-from models.array_types import Array
-from models.bicycle_file import shortened
-from models.errors import InputError
-from models.file_format import dump_toml, load_toml
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from riderless.hil.controllers.controller import LinearLaw
+from riderless.hil.controllers.file_values import numbers_of, require_known_keys
+from riderless.hil.controllers.state_coordinates import (
+    anti_windup_gain,
+    in_common_coordinates,
+    require_common_coordinates,
+)
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import shortened
+from riderless.models.errors import InputError
+from riderless.models.file_format import dump_toml, load_toml
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
 
 if TYPE_CHECKING:
-    from hil.loop.law import Law
+    from riderless.hil.loop.law import Law
 
 LTI_FORMAT = "riderless state space 1"
 STEER_LTI_FORMAT = "riderless steer state space 1"  # of a rate or angle: who knows torque only must not read it
@@ -196,7 +200,7 @@ class LTIController:
 
     def law(self) -> "Law":
         """Compiled law for the tick."""
-        from hil.controllers.lti_step import lti_law
+        from riderless.hil.controllers.lti_step import lti_law
 
         waits = [name in (self.waits or ()) for name in self.states]
         assert self.anti_windup is not None  # since __post_init__
@@ -291,7 +295,7 @@ class LTIController:
             A system has another rate or no stated one, is continuous without a stated discretisation, or has several
             outputs.
         """
-        from hil.controllers.statespace import discrete_matrices
+        from riderless.hil.controllers.statespace import discrete_matrices
 
         if not isinstance(systems, (list, tuple)):
             raise InputError(f"a controller wants a list of StateSpace, one for each speed, found {systems!r}")

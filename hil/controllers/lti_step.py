@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from hil.controllers.gains import rows_around
-from hil.loop.law import LAW_INPUTS, REFERENCES, Law, law_entry
-from models.array_types import Array
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.controllers.gains import rows_around
+from riderless.hil.loop.law import LAW_INPUTS, REFERENCES, Law, law_entry
+from riderless.models.array_types import Array
 
 _V, _T_CUT, _FRESH, _STEERED = (LAW_INPUTS.index(name) for name in ("v", "T_cut", "fresh", "steered"))
 _N_SIGNALS = LAW_INPUTS.index(REFERENCES[0])

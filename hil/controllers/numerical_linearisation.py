@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.controllers.controller import LinearLaw, NotLinearError
-from hil.controllers.law_trials import try_law
-from hil.controllers.lti import LTI_INPUTS
-from hil.loop.law import LAW_INPUTS, Law
-from models.array_types import Array
-from models.errors import InputError
+from riderless.hil.controllers.controller import LinearLaw, NotLinearError
+from riderless.hil.controllers.law_trials import try_law
+from riderless.hil.controllers.lti import LTI_INPUTS
+from riderless.hil.loop.law import LAW_INPUTS, Law
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 USUAL_SIZES = {  # of a motion that windows are fitted to
     **dict.fromkeys(("phi", "delta", "delta_meas", "phi_ref", "delta_ref"), 0.02),  # rad, 1 deg

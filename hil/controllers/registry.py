@@ -8,25 +8,25 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hil.controllers.controller import Controller
-from hil.controllers.law_file import LAW_SUFFIX
-from models.errors import InputError
-from models.file_format import load_toml
-from models.text_file import read_text_file, why_unreadable
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.controllers.law_file import LAW_SUFFIX
+from riderless.models.errors import InputError
+from riderless.models.file_format import load_toml
+from riderless.models.text_file import read_text_file, why_unreadable
 
 if TYPE_CHECKING:
-    from hil.controllers.timing import LoopTiming
-    from models.linear.prescribed_steer import InnerLoop
-    from models.parameters import Bicycle
+    from riderless.hil.controllers.timing import LoopTiming
+    from riderless.models.linear.prescribed_steer import InnerLoop
+    from riderless.models.parameters import Bicycle
 
 CONTROLLERS = {
-    "riderless gain schedule 1": ("hil.design.schedule", "GainSchedule"),
-    "riderless lane schedule 1": ("hil.design.schedule", "GainSchedule"),
-    "riderless steer schedule 1": ("hil.design.schedule", "GainSchedule"),
-    "riderless steer lane schedule 1": ("hil.design.schedule", "GainSchedule"),
-    "riderless state space 1": ("hil.controllers.lti", "LTIController"),
-    "riderless steer state space 1": ("hil.controllers.lti", "LTIController"),
-    "riderless compiled law 1": ("hil.controllers.compiled", "CompiledController"),
+    "riderless gain schedule 1": ("riderless.hil.design.schedule", "GainSchedule"),
+    "riderless lane schedule 1": ("riderless.hil.design.schedule", "GainSchedule"),
+    "riderless steer schedule 1": ("riderless.hil.design.schedule", "GainSchedule"),
+    "riderless steer lane schedule 1": ("riderless.hil.design.schedule", "GainSchedule"),
+    "riderless state space 1": ("riderless.hil.controllers.lti", "LTIController"),
+    "riderless steer state space 1": ("riderless.hil.controllers.lti", "LTIController"),
+    "riderless compiled law 1": ("riderless.hil.controllers.compiled", "CompiledController"),
 }
 _USUAL = "riderless gain schedule 1"  # whose reader says what is wrong with a file of no kind
 
@@ -52,7 +52,7 @@ def read_controller(
         The file cannot be read, or is no controller.
     """
     if str(path).endswith(LAW_SUFFIX):
-        from hil.controllers.compiled import read_law
+        from riderless.hil.controllers.compiled import read_law
 
         return read_law(path, bicycle, timing, drive)
     return read_controller_file(path)

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from models.array_types import Array
-from models.errors import InputError
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 FREQUENCIES = 60  # of the unit circle at which answers are compared, evenly spaced in their logarithm
 LOWEST = 1e-4  # of half the sampling rate

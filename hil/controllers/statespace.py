@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from models.array_types import Array
-from models.errors import InputError
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 DISCRETISATIONS = ("zoh", "foh", "tustin", "bilinear", "euler", "backward_diff", "impulse")
 

@@ -2,8 +2,8 @@
 
 from dataclasses import asdict, dataclass
 
-from models.bicycle_file import require_reals
-from models.errors import InputError
+from riderless.models.bicycle_file import require_reals
+from riderless.models.errors import InputError
 
 SLOWEST_RATE = 1.0  # Hz; a bicycle falls in less than a second
 FASTEST_RATE = 20_000.0  # Hz; no serial line carries more samples

@@ -1,7 +1,7 @@
 """Controllers designed off line; nothing here is imported by a run, which only reads their gains.
 
-The package can be called as its function `hil.design.methods.design`: Python gives a package the name of each folder
-that was imported from it, so ``from hil import design`` may find either, and both must work.
+The package can be called as its function `riderless.hil.design.methods.design`: Python gives a package the name of each
+folder that was imported from it, so ``from hil import design`` may find either, and both must work.
 """
 
 import sys
@@ -24,7 +24,7 @@ class _CallablePackage(ModuleType):
 
 def _function() -> Any:
     """Import `design`; only who designs waits for it."""
-    return import_module("hil.design.methods").design
+    return import_module("riderless.hil.design.methods").design
 
 
 sys.modules[__name__].__class__ = _CallablePackage

@@ -4,9 +4,9 @@ A kicked, controlled bicycle shows the eigenvalues of this map, not those of the
 model, which knows no observer. At constant speed the observer is linear, so its matrices are read
 off the compiled observer itself by unit vectors: there is no second description of it to disagree.
 
-What stands where in its state says `hil.design.loop_parts.state_layout`. A drive that obeys a steer rate or angle makes
-its torque from the steer's error (`models.linear.prescribed_steer.driven_steer`), with the lag of its torque: it need
-not be quick.
+What stands where in its state says `riderless.hil.design.loop_parts.state_layout`. A drive that obeys a steer rate or
+angle makes its torque from the steer's error (`riderless.models.linear.prescribed_steer.driven_steer`), with the lag of
+its torque: it need not be quick.
 """
 
 import math
@@ -15,25 +15,25 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.controllers.controller import Controller, LinearLaw
-from hil.design.loop_parts import lane_part, starts
-from hil.design.loop_parts.hardware import LoopHardware as LoopHardware
-from hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
-from hil.design.loop_parts.instruments import gyro_readings as gyro_readings
-from hil.design.loop_parts.instruments import instrument_map as instrument_map
-from hil.design.loop_parts.instruments import yaw_rate as yaw_rate
-from hil.design.loop_parts.observer_part import OBSERVED, observer_maps
-from hil.design.loop_parts.plant_part import sample_plant
-from hil.design.loop_parts.state_layout import DRIVE_SIGNALS, OBSERVER_PART, PLANT_PART, state_layout
-from hil.design.sampled_plant import U_PREV, Z_ROUNDING, LoopTiming, SampledModel, continuous
-from hil.design.schedule import require_same_kind
-from hil.loop.observer import Observer
-from hil.loop.place.settings import PlaceSettings
-from models.array_types import Array
-from models.coordinates import PHI_DOT
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from riderless.hil.controllers.controller import Controller, LinearLaw
+from riderless.hil.design.loop_parts import lane_part, starts
+from riderless.hil.design.loop_parts.hardware import LoopHardware as LoopHardware
+from riderless.hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
+from riderless.hil.design.loop_parts.instruments import gyro_readings as gyro_readings
+from riderless.hil.design.loop_parts.instruments import instrument_map as instrument_map
+from riderless.hil.design.loop_parts.instruments import yaw_rate as yaw_rate
+from riderless.hil.design.loop_parts.observer_part import OBSERVED, observer_maps
+from riderless.hil.design.loop_parts.plant_part import sample_plant
+from riderless.hil.design.loop_parts.state_layout import DRIVE_SIGNALS, OBSERVER_PART, PLANT_PART, state_layout
+from riderless.hil.design.sampled_plant import U_PREV, Z_ROUNDING, LoopTiming, SampledModel, continuous
+from riderless.hil.design.schedule import require_same_kind
+from riderless.hil.loop.observer import Observer
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
 
 MISREAD_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
 MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.controllers.controller import Controller
-from hil.design.closed_loop import MEASURED_CHANNELS, LoopHardware, SampledLoop
-from hil.design.sampled_plant import DRIVE_PART, LOOP_STATES, U_PREV, LoopTiming, SampledModel, sampled_model
-from hil.design.schedule import GainSchedule
-from hil.design.steered.sampled_steer import sampled_steer
-from models.array_types import Array
-from models.coordinates import STATES, T_DELTA
-from models.errors import InputError
-from models.linear.path import GROUND_STATES, extended_matrix
-from models.linear.prescribed_steer import COMMAND_NAMES, InnerLoop
-from models.linear.whipple import input_matrix, state_space, system_matrix
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS, LoopHardware, SampledLoop
+from riderless.hil.design.sampled_plant import DRIVE_PART, LOOP_STATES, U_PREV, LoopTiming, SampledModel, sampled_model
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.models.array_types import Array
+from riderless.models.coordinates import STATES, T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.path import GROUND_STATES, extended_matrix
+from riderless.models.linear.prescribed_steer import COMMAND_NAMES, InnerLoop
+from riderless.models.linear.whipple import input_matrix, state_space, system_matrix
 
 if TYPE_CHECKING:
     import control  # type: ignore[import-untyped,unused-ignore]
@@ -108,7 +108,7 @@ def plant_system(model: SampledModel, command: str = "T_delta_cmd") -> "control.
 
 
 def loop_gain_system(model: SampledModel, K: ArrayLike, command: str = "T_delta_cmd") -> "control.StateSpace":
-    """Loop of `hil.design.margins` as a python-control system: L(z), broken at the command of u = -K z.
+    """Loop of `riderless.hil.design.margins` as a python-control system: L(z), broken at the command of u = -K z.
 
     The controller goes on knowing what it commanded, so its gains on the drive's torque and on the command before stay
     inside. ``control.feedback(L, 1)`` has the poles of the closed loop.
@@ -149,7 +149,7 @@ def _model(rig: LoopHardware, controller: Controller, v: float) -> SampledModel:
     if rig.drive is not None:
         return sampled_steer(rig.bicycle, v, timing, rig.drive, in_lane="y_P" in controller.inputs)
     if "y_P" in controller.inputs:
-        from hil.design.lane import lane_loop
+        from riderless.hil.design.lane import lane_loop
 
         return lane_loop(rig.bicycle, v, timing)
     return sampled_model(rig.bicycle, v, timing)

@@ -1,8 +1,9 @@
 """Keep a lane: LQR with heading and sideways place in the state, for the whole sampled loop.
 
 Lean and steer do not feel heading and place, so gains on them alone let every kick turn the bicycle for good: it
-leaves a belt 2 m wide within 1.4 to 3.1 s. The state is that of `hil.design.sampled_plant` with the heading psi [rad]
-and the sideways place y_P [m] of the rear contact beside the bicycle's four (`models.linear.path`)::
+leaves a belt 2 m wide within 1.4 to 3.1 s. The state is that of `riderless.hil.design.sampled_plant` with the heading
+psi [rad] and the sideways place y_P [m] of the rear contact beside the bicycle's four
+(`riderless.models.linear.path`)::
 
     T_req = -K [phi, delta, phi_dot, delta_dot, psi, y_P, T_drive, u_prev]
 """
@@ -15,18 +16,18 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from hil.controllers.timing import LoopTiming
-from hil.design.lqr import dlqr_gain, require_weights
-from hil.design.sampled_plant import LOOP_STATES, SampledModel, continuous, sample, sampled_model
-from hil.design.schedule import GainSchedule
-from hil.design.stabilisability import require_stabilisable
-from hil.design.steered.sampled_steer import sampled_steer
-from models.array_types import Array
-from models.coordinates import T_DELTA
-from models.errors import InputError
-from models.linear.path import GROUND_STATES, LATERAL_STATES, extended_matrix
-from models.linear.whipple import input_matrix
-from models.parameters import Bicycle
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.lqr import dlqr_gain, require_weights
+from riderless.hil.design.sampled_plant import LOOP_STATES, SampledModel, continuous, sample, sampled_model
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.stabilisability import require_stabilisable
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.models.array_types import Array
+from riderless.models.coordinates import T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.path import GROUND_STATES, LATERAL_STATES, extended_matrix
+from riderless.models.linear.whipple import input_matrix
+from riderless.models.parameters import Bicycle
 
 _IN_LANE = ("phi", "delta", "psi", "y_P")
 LANE_STATES = (*GROUND_STATES, "T_drive", "u_prev")

@@ -5,11 +5,11 @@ from math import isfinite
 
 import numpy as np
 
-from hil.design.sampled_plant import LOOP_STATES, SampledModel
-from models.array_types import Array
-from models.coordinates import PHI_DOT
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.hil.design.sampled_plant import LOOP_STATES, SampledModel
+from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 
 @dataclass(frozen=True)

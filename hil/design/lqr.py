@@ -7,12 +7,12 @@ from math import pi, radians
 import numpy as np
 from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
 
-from hil.design.sampled_plant import BICYCLE_PART, SampledModel
-from hil.design.stabilisability import require_stabilisable
-from models.array_types import Array
-from models.bicycle_file import is_number
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.hil.design.sampled_plant import BICYCLE_PART, SampledModel
+from riderless.hil.design.stabilisability import require_stabilisable
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9  # rad, rad/s or N m
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import DRIVE_PART, LANE_GAIN_STATES, LOOP_STATES, Z_ROUNDING, SampledModel
-from models.array_types import Array
-from models.errors import InputError
-from models.tables import html_table
+from riderless.hil.design.sampled_plant import DRIVE_PART, LANE_GAIN_STATES, LOOP_STATES, Z_ROUNDING, SampledModel
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.tables import html_table
 
 SLOWEST_CROSSING = 1e-3
 """[rad/s] Where the search for crossings starts; slower than any mode of a bicycle that matters."""

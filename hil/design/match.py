@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import least_squares
 
-from hil.design.poles import place_poles, predictor
-from hil.design.sampled_plant import BICYCLE_PART, SampledModel, continuous
-from models import catalogue
-from models.array_types import Array, ComplexArray
-from models.coordinates import PHI_DOT, T_DELTA
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
-from models.linear.zero_order_hold import zoh
-from models.parameters import Bicycle
+from riderless.hil.design.poles import place_poles, predictor
+from riderless.hil.design.sampled_plant import BICYCLE_PART, SampledModel, continuous
+from riderless.models import catalogue
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.coordinates import PHI_DOT, T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.models.linear.zero_order_hold import zoh
+from riderless.models.parameters import Bicycle
 
 MATCHED = ("eigenvalues", "response")
 LOWEST_MATCHED, HIGHEST_MATCHED, POINTS = 0.2, 4.0, 60  # Hz, where riders steer and weaves turn

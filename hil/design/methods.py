@@ -11,21 +11,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hil.design.lane import LaneKeeping
-from hil.design.lean import SteerIntoLean
-from hil.design.lqr import LQR
-from hil.design.margins import margins
-from hil.design.match import Match
-from hil.design.off import Off
-from hil.design.poles import PolePlacement
-from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
-from hil.design.schedule import GainSchedule
-from hil.design.steered.methods import STEER_METHODS
-from hil.design.steered.sampled_steer import sampled_steer
-from models.array_types import Array
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle, require_bicycle
+from riderless.hil.design.lane import LaneKeeping
+from riderless.hil.design.lean import SteerIntoLean
+from riderless.hil.design.lqr import LQR
+from riderless.hil.design.margins import margins
+from riderless.hil.design.match import Match
+from riderless.hil.design.off import Off
+from riderless.hil.design.poles import PolePlacement
+from riderless.hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.steered.methods import STEER_METHODS
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle, require_bicycle
 
 __all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design"]
 
@@ -56,7 +56,7 @@ def method_of(methods: Mapping[str, Any], name: str, **options: Any) -> Any:
         No such method, one of another function, no such option of it, or a value it refuses.
     """
     if not isinstance(name, str) or name not in methods:
-        from hil.design.compensators.registry import COMPENSATORS  # which loads more than gains need
+        from riderless.hil.design.compensators.registry import COMPENSATORS  # which loads more than gains need
 
         others = [other for other in COMPENSATORS if other not in methods]
         if name in others:
@@ -96,7 +96,7 @@ def design(
     method : str
         "lqr", "poles", "lean", "off", "match" or "lane", the names of ``METHODS``; of a rate or
         angle drive "lqr", "cascade" or "lane". What has states of its own, "lqg" and "yaw_rate", is made by
-        `hil.design.compensators.methods.design_compensator`.
+        `riderless.hil.design.compensators.methods.design_compensator`.
     speeds : sequence of float
         Forward speeds [m/s], 0 or more, strictly increasing; by default 2 to 8 m/s every 0.5 m/s.
     timing : LoopTiming
@@ -106,13 +106,12 @@ def design(
     drive : InnerLoop or None
         Of a drive that is commanded a steer rate or angle; the lag of ``timing`` is then not used. None: a torque.
     **options
-        Of the method: for "lqr" ``weights`` (see `hil.design.lqr.Weights`); for "poles" ``zeta``, ``omega`` and
-        ``real``, or ``raw`` (see `hil.design.poles.PolePlacement`); for "lean" ``k`` and ``v0`` (see
-        `hil.design.lean.SteerIntoLean`); for "off" none; for "match" ``like`` and
-        ``what``; for "lane" ``weights`` (see `hil.design.lane.LaneWeights`).
-        Under a rate or angle drive for "lqr" `SteerWeights`, for
-        "cascade" those of `hil.design.steered.cascade.LeanCascade`, for "lane" ``weights`` (see
-        `hil.design.steered.lane.SteerLaneWeights`).
+        Of the method: for "lqr" ``weights`` (see `riderless.hil.design.lqr.Weights`); for "poles" ``zeta``, ``omega``
+        and ``real``, or ``raw`` (see `riderless.hil.design.poles.PolePlacement`); for "lean" ``k`` and ``v0`` (see
+        `riderless.hil.design.lean.SteerIntoLean`); for "off" none; for "match" ``like`` and ``what``; for "lane"
+        ``weights`` (see `riderless.hil.design.lane.LaneWeights`). Under a rate or angle drive for "lqr" `SteerWeights`,
+        for "cascade" those of `riderless.hil.design.steered.cascade.LeanCascade`, for "lane" ``weights`` (see
+        `riderless.hil.design.steered.lane.SteerLaneWeights`).
 
     Returns
     -------

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.design.sampled_plant import LOOP_STATES, SampledModel
-from models.array_types import Array
-from models.parameters import Bicycle
+from riderless.hil.design.sampled_plant import LOOP_STATES, SampledModel
+from riderless.models.array_types import Array
+from riderless.models.parameters import Bicycle
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, null_space, solve_sylvester
 
-from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, SampledModel
-from hil.design.stabilisability import require_stabilisable, uncontrollable_speeds
-from models.array_types import Array
-from models.errors import InputError
-from models.linear.modes import named_modes
-from models.linear.whipple import system_matrix
-from models.parameters import Bicycle
+from riderless.hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, SampledModel
+from riderless.hil.design.stabilisability import require_stabilisable, uncontrollable_speeds
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import named_modes
+from riderless.models.linear.whipple import system_matrix
+from riderless.models.parameters import Bicycle
 
 Poles = NDArray[np.complex128]
 Number = float | Callable[[float], float]

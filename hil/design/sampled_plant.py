@@ -3,7 +3,7 @@
 State of the sampled loop, always in this order (a schedule always has these six gains):
 
 =============  =======  ==================================================================
-``phi``        rad      the bicycle's four states, as in ``models.coordinates``
+``phi``        rad      the bicycle's four states, as in ``riderless.models.coordinates``
 ``delta``      rad
 ``phi_dot``    rad/s
 ``delta_dot``  rad/s
@@ -17,14 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hil.controllers.timing import LoopTiming as LoopTiming
-from models.array_types import Array
-from models.coordinates import STATES as BICYCLE_STATES
-from models.coordinates import T_DELTA
-from models.errors import InputError
-from models.linear.whipple import input_matrix, one_speed, system_matrix
-from models.linear.zero_order_hold import zoh
-from models.parameters import Bicycle
+from riderless.hil.controllers.timing import LoopTiming as LoopTiming
+from riderless.models.array_types import Array
+from riderless.models.coordinates import STATES as BICYCLE_STATES
+from riderless.models.coordinates import T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, one_speed, system_matrix
+from riderless.models.linear.zero_order_hold import zoh
+from riderless.models.parameters import Bicycle
 
 LOOP_STATES = (*BICYCLE_STATES, "T_drive", "u_prev")
 LANE_GAIN_STATES = (*LOOP_STATES, "psi", "y_P")  # of gains that keep a lane: heading [rad] and place [m] come last

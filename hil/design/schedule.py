@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.controllers.controller import Controller, LinearLaw
-from hil.controllers.file_values import numbers_of, require_known_keys
-from hil.controllers.registry import read_controller_text
-from hil.design.margins import MARGIN_HEADS, Margins
-from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
-from models.array_types import Array
-from models.bicycle_file import shortened
-from models.errors import InputError
-from models.file_format import describe_kind, dump_toml, load_toml
-from models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
-from models.parameters import Bicycle
-from models.tables import data_frame, html_table
+from riderless.hil.controllers.controller import Controller, LinearLaw
+from riderless.hil.controllers.file_values import numbers_of, require_known_keys
+from riderless.hil.controllers.registry import read_controller_text
+from riderless.hil.design.margins import MARGIN_HEADS, Margins
+from riderless.hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import shortened
+from riderless.models.errors import InputError
+from riderless.models.file_format import describe_kind, dump_toml, load_toml
+from riderless.models.linear.prescribed_steer import COMMAND_NAMES, COMMAND_UNITS, InnerLoop
+from riderless.models.parameters import Bicycle
+from riderless.models.tables import data_frame, html_table
 
 if TYPE_CHECKING:
-    from hil.loop.law import Law
+    from riderless.hil.loop.law import Law
 
 GAIN_INPUTS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")  # LOOP_STATES by the names of a law's signals
 SCHEDULE_FORMAT = "riderless gain schedule 1"
@@ -35,7 +35,7 @@ STEER_LANE_FORMAT = "riderless steer lane schedule 1"  # both
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class GainSchedule:
-    """Gains of T_delta = -K z over a grid of speeds, z the six states of ``hil.design.sampled_plant``.
+    """Gains of T_delta = -K z over a grid of speeds, z the six states of ``riderless.hil.design.sampled_plant``.
 
     Parameters
     ----------
@@ -164,10 +164,10 @@ class GainSchedule:
     def law(self) -> "Law":
         """Compiled law for the tick."""
         if self.keeps_lane:
-            from hil.controllers.lane import lane_law
+            from riderless.hil.controllers.lane import lane_law
 
             return lane_law(self.v, self.K)
-        from hil.controllers.gains import gains_law  # who only reads gains does not wait for the compiler
+        from riderless.hil.controllers.gains import gains_law  # who only reads gains does not wait for the compiler
 
         return gains_law(self.v, self.K)
 

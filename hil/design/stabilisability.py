@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
-from models.tables import html_table
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
+from riderless.models.tables import html_table
 
 NEAR_UNSTABLE = 1e-3
 """[m/s] A bicycle's speed is not held better than this: nearer to an unstable stuck mode is refused."""

@@ -1,7 +1,8 @@
 """Margins of the whole sampled loop under a controller of any kind, broken where its command enters the drive.
 
-As in `hil.design.margins` the controller goes on knowing what it commanded: its u_prev, and T, what a torque drive
-ought to make of its commands, do not pass through the break. All else does: bicycle, drive, instruments, observer.
+As in `riderless.hil.design.margins` the controller goes on knowing what it commanded: its u_prev, and T, what a torque
+drive ought to make of its commands, do not pass through the break. All else does: bicycle, drive, instruments,
+observer.
 """
 
 from collections.abc import Callable
@@ -10,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.closed_loop import SampledLoop
-from hil.design.loop_parts.state_layout import WHOLE_LOOP_STATES
-from hil.design.margins import Margins, margins_of
-from hil.design.sampled_plant import T_DRIVE, U_PREV
-from models.array_types import Array
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.loop_parts.state_layout import WHOLE_LOOP_STATES
+from riderless.hil.design.margins import Margins, margins_of
+from riderless.hil.design.sampled_plant import T_DRIVE, U_PREV
+from riderless.models.array_types import Array
 
 _AT_REST = 1e-9  # from z = 1, of an integrator: not the observer's slow bias, 1e-4 away
 

@@ -18,11 +18,11 @@ from math import cos
 
 import numpy as np
 
-from hil.guidance.path import Path
-from models.array_types import Array
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
+from riderless.hil.guidance.path import Path
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
 
 RUN_UP = 3.0  # s, of straight running before and after an open path, and of more rounds of a closed one
 DEMAND_STEP = 0.005  # s

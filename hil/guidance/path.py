@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.array_types import Array
-from models.errors import InputError
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 SPACING = 0.05  # m, at most, between the points of a path
 LONGEST_PATH = 10_000.0  # m

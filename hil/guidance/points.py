@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline, make_smoothing_spline
 
-from hil.guidance.path import LONGEST_PATH, SPACING, Path
-from models.array_types import Array
-from models.errors import InputError
-from models.text_file import csv_rows, read_text_file, why_unreadable
+from riderless.hil.guidance.path import LONGEST_PATH, SPACING, Path
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.text_file import csv_rows, read_text_file, why_unreadable
 
 FARTHEST_POINTS = 20.0  # m, between neighbours: farther apart nobody knows where the path goes
 SHARPEST_CORNER = 1.2  # rad, between the lines to a point and from it

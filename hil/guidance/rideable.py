@@ -6,11 +6,11 @@ from math import ceil
 
 import numpy as np
 
-from hil.guidance.demand import SLOWEST_RIDE, PathDemand, path_demand
-from hil.guidance.path import Path
-from models.bicycle_file import is_number
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.hil.guidance.demand import SLOWEST_RIDE, PathDemand, path_demand
+from riderless.hil.guidance.path import Path
+from riderless.models.bicycle_file import is_number
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 SHARE = 0.8  # of a limit: the rest is for what disturbs the ride
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.guidance.demand import RUN_UP
-from hil.guidance.path import Path
-from hil.guidance.rideable import RideLimits, require_rideable
-from models.array_types import Array, true_spans
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from riderless.hil.guidance.demand import RUN_UP
+from riderless.hil.guidance.path import Path
+from riderless.hil.guidance.rideable import RideLimits, require_rideable
+from riderless.models.array_types import Array, true_spans
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
 
 ROUTE_SPACING = 0.1  # m, at least, between its rows
 RUN_UP_TIME = 2.0  # s of straight lane before the path begins

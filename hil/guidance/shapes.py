@@ -10,9 +10,9 @@ from numbers import Integral
 import numpy as np
 from scipy.optimize import brentq
 
-from hil.guidance.path import Path, Piece, path_of_pieces
-from models.bicycle_file import is_number
-from models.errors import InputError
+from riderless.hil.guidance.path import Path, Piece, path_of_pieces
+from riderless.models.bicycle_file import is_number
+from riderless.models.errors import InputError
 
 ENTRY_LENGTH = 4.0  # m, over which the curvature of a circle is reached
 MOST_TURN = 1.0  # rad, of the heading in a shift

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from hil.live import layout
-from hil.logs.writer import LogSink
-from hil.loop.tick_record import TICK
-from models.array_types import Array
+from riderless.hil.live import layout
+from riderless.hil.logs.writer import LogSink
+from riderless.hil.loop.tick_record import TICK
+from riderless.models.array_types import Array
 
 RING_ROWS = 8192  # as of a recorder's own ring
 MARKERS_KEPT = 40

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from hil.live.feed import LiveFeed, SharedSink
-from hil.logs.header import RunHeader
-from hil.logs.records import RUN_FILE
-from hil.logs.writer import LogSink, RunWriter
+from riderless.hil.live.feed import LiveFeed, SharedSink
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.records import RUN_FILE
+from riderless.hil.logs.writer import LogSink, RunWriter
 
 _EVERY = 0.1  # s
 _DISK_EVERY = 2.0  # s
@@ -20,7 +20,7 @@ RowShower = Callable[[np.void], None]
 
 
 class ShownOperator(Protocol):
-    """Operator of a run as far as it is shown; `hil.runners.operator.Operator` is one."""
+    """Operator of a run as far as it is shown; `riderless.hil.runners.operator.Operator` is one."""
 
     waiting: bool
     interrupted: str

@@ -12,20 +12,20 @@ from typing import Any, NamedTuple, TextIO
 
 from numpy.typing import NDArray
 
-from hil.logs.log import RUN_FILE, Run, run_or_read
-from hil.logs.stored_rows import FEW_ROWS, in_stretches
-from hil.loop.tick_record import LOG_COLUMNS
-from hil.output_file import OutputFile
-from models.errors import InputError
-from models.harmless_text import harmless_cell
-from models.linear.prescribed_steer import COMMAND_UNITS
+from riderless.hil.logs.log import RUN_FILE, Run, run_or_read
+from riderless.hil.logs.stored_rows import FEW_ROWS, in_stretches
+from riderless.hil.loop.tick_record import LOG_COLUMNS
+from riderless.hil.output_file import OutputFile
+from riderless.models.errors import InputError
+from riderless.models.harmless_text import harmless_cell
+from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
 COMMAND_COLUMNS = {  # in the unit of what the drive obeys: their meaning where that is no torque
     "T_req": "steer {} the controller wished",
     "T_cmd": "steer {} the supervisor allowed",
     "T_est": "steer {} expected of the drive",
 }
-STATE_PREFIX = "law_"  # of a controller's states, which `hil.runners.replay.with_law_states` adds to the rows
+STATE_PREFIX = "law_"  # of a controller's states, which `riderless.hil.runners.replay.with_law_states` adds to the rows
 EXPORT_KEY = "riderless"  # name under which a table carries what is not in its columns
 HEADER_SUFFIX = ".header.json"  # of the file beside a table that can carry nothing
 MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
@@ -34,13 +34,13 @@ Told = Callable[[int, int], None]  # of rows written, of how many
 
 # format: (suffix, module of hil, function there): (run, path, told)
 EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
-    "csv": (".csv", "hil.logs.export", "export_csv"),
-    "parquet": (".parquet", "hil.logs.export_columns", "export_parquet"),
-    "mat": (".mat", "hil.logs.export_columns", "export_mat"),
-    "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
+    "csv": (".csv", "riderless.hil.logs.export", "export_csv"),
+    "parquet": (".parquet", "riderless.hil.logs.export_columns", "export_parquet"),
+    "mat": (".mat", "riderless.hil.logs.export_columns", "export_mat"),
+    "mcap": (".mcap", "riderless.hil.logs.export_mcap", "export_mcap"),
 }
 NOT_IN_ONE_GO = frozenset({"mat", "mcap"})  # formats whose beginning is written last, or whose file must be new
-# format: what is written beside it, for a program that opens it too: module of `hil.logs.companions`, place, text
+# format: what is written beside it, for a program that opens it too: a module of `companions`, place, text
 _PLOTJUGGLER = ("plotjuggler", "plotjuggler_place", "plotjuggler_layout")
 COMPANIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "csv": (
@@ -142,7 +142,7 @@ def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Pa
     """Place and text of each file beside a format."""
     found = []
     for name, place, content in COMPANIONS.get(to, ()):
-        module = import_module(f"hil.logs.companions.{name}")
+        module = import_module(f"riderless.hil.logs.companions.{name}")
         found.append((getattr(module, place), getattr(module, content)))
     return found
 
@@ -153,7 +153,7 @@ def _log_of(run: Run) -> Path:
 
 
 def export_csv(run: Run, path: Path, told: Told = nobody_told) -> None:
-    """Write the ticks; what they leave out stands beside them (`hil.logs.companions.csv_parts`).
+    """Write the ticks; what they leave out stands beside them (`riderless.hil.logs.companions.csv_parts`).
 
     The first line names the columns, the rest are numbers in SI units (docs/log-format.md), written so that they read
     back as the same numbers.

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from hil.logs.export import EXPORT_KEY, Told, column_meanings, export_document, nobody_told, rows_told
-from hil.logs.json_values import strict_json
-from hil.logs.log import Run
-from hil.logs.stored_rows import StoredRows
-from models.errors import InputError
+from riderless.hil.logs.export import EXPORT_KEY, Told, column_meanings, export_document, nobody_told, rows_told
+from riderless.hil.logs.json_values import strict_json
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.stored_rows import StoredRows
+from riderless.models.errors import InputError
 
 # MATLAB's version 5 counts the bytes of a variable in 31 bits; scipy refuses only above 32 bits, and writes until then
 # what MATLAB cannot read

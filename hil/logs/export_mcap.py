@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.logs import protobuf_schema
-from hil.logs.append_only import AppendOnlyFile
-from hil.logs.export import Told, export_document, nobody_told, rows_told
-from hil.logs.log import Run
-from hil.logs.mcap_writer import McapWriter
-from hil.logs.records import (
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.append_only import AppendOnlyFile
+from riderless.hil.logs.export import Told, export_document, nobody_told, rows_told
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.mcap_writer import McapWriter
+from riderless.hil.logs.records import (
     MARKER_SCHEMA,
     MARKER_TOPIC,
     TICK_TOPIC,

@@ -1,6 +1,6 @@
 """Header of a run, written before its first row and read back; no other file knows its keys.
 
-Those of its rig are in `hil.rig.recorded_rig`.
+Those of its rig are in `riderless.hil.rig.recorded_rig`.
 The header is one JSON object with a version, `SCHEMA_VERSION`. It is kept as it was written, so that an old run is
 exported as it is, and each part is built when it is asked for: a run whose gains can no longer be read still tells
 its stop reason.
@@ -13,20 +13,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from hil.logs.json_values import json_value, require_kinds
-from hil.logs.provenance import provenance
-from hil.rig.recorded_values import LARGEST_NUMBER, require_playable, short_value, typed_values
-from models.errors import InputError
+from riderless.hil.logs.json_values import json_value, require_kinds
+from riderless.hil.logs.provenance import provenance
+from riderless.hil.rig.recorded_values import LARGEST_NUMBER, require_playable, short_value, typed_values
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:  # reading a log must not wait for what only some of its readers want
-    from firmware_interface.calibration import Calibration
-    from firmware_interface.devices.driver import Introduction
-    from hil.controllers.controller import Controller
-    from hil.loop.excitation import Excitation
-    from hil.loop.reference import Reference
-    from hil.rig.rig import Rig
-    from hil.rig.task import Task
-    from models.parameters import Bicycle
+    from riderless.firmware_interface.calibration import Calibration
+    from riderless.firmware_interface.devices.driver import Introduction
+    from riderless.hil.controllers.controller import Controller
+    from riderless.hil.loop.excitation import Excitation
+    from riderless.hil.loop.reference import Reference
+    from riderless.hil.rig.rig import Rig
+    from riderless.hil.rig.task import Task
+    from riderless.models.parameters import Bicycle
 
 SCHEMA_VERSION = 1
 _Part = TypeVar("_Part")
@@ -120,7 +120,7 @@ class RunHeader:
     @cached_property
     def rig(self) -> "Rig":
         """Machine as it was agreed on with its devices; its calibration holds every key."""
-        from hil.rig.recorded_rig import rig_of_record
+        from riderless.hil.rig.recorded_rig import rig_of_record
 
         return self._built("rig", lambda recorded: rig_of_record(recorded, self.bicycle, self.calibration))
 
@@ -133,7 +133,7 @@ class RunHeader:
     @cached_property
     def calibration(self) -> "Calibration":
         """Counts to SI, as the run used it."""
-        from firmware_interface.calibration import Calibration
+        from riderless.firmware_interface.calibration import Calibration
 
         def build(wired: Mapping[str, Any]) -> Calibration:
             values, known = wired["calibration"], [f.name for f in dataclasses.fields(Calibration)]
@@ -144,21 +144,21 @@ class RunHeader:
     @cached_property
     def bicycle(self) -> "Bicycle":
         """Bicycle the run was made with."""
-        from models.parameters import Bicycle
+        from riderless.models.parameters import Bicycle
 
         return self._built("bicycle", lambda wired: Bicycle(**wired))
 
     @cached_property
     def schedule(self) -> "Controller":
         """Gains, or other controller, the run was made with."""
-        from hil.controllers.registry import controller_from_text
+        from riderless.hil.controllers.registry import controller_from_text
 
         return self._built("schedule", controller_from_text)  # a text: a header names no file to read
 
     @cached_property
     def excitation(self) -> "Excitation":
         """Torque played on top of the controller's; of kind "none" if the run played nothing."""
-        from hil.loop.excitation import Excitation
+        from riderless.hil.loop.excitation import Excitation
 
         if not self.content.get("excitation"):
             return Excitation()
@@ -173,15 +173,15 @@ class RunHeader:
     @cached_property
     def reference(self) -> "Reference":
         """Reference that the controller followed; none in runs of before."""
-        from hil.loop.reference import Reference
+        from riderless.hil.loop.reference import Reference
 
         given = self.content.get("reference")
         return self._built("reference", lambda r: typed_values(Reference, r)) if given else Reference()
 
     @cached_property
     def route(self) -> Any:
-        """Path that was ridden, a `hil.guidance.route.Route`; a straight lane in runs of before."""
-        from hil.guidance.route import Route
+        """Path that was ridden, a `riderless.hil.guidance.route.Route`; a straight lane in runs of before."""
+        from riderless.hil.guidance.route import Route
 
         return self._built("route", lambda ridden: Route(**ridden)) if self.content.get("route") else Route()
 
@@ -195,7 +195,7 @@ class RunHeader:
     @property
     def task(self) -> "Task":
         """Signal, reference, path and speeds, beside balancing."""
-        from hil.rig.task import Task
+        from riderless.hil.rig.task import Task
 
         return Task(self.excitation, self.reference, self.route, self.asked_speeds)
 
@@ -207,7 +207,7 @@ class RunHeader:
     @cached_property
     def devices(self) -> "tuple[Introduction, ...] | None":
         """Introductions of the devices, one for each port; None where nobody asked."""
-        from firmware_interface.devices.driver import Introduction
+        from riderless.firmware_interface.devices.driver import Introduction
 
         if "devices" not in self.content:
             return None
@@ -247,7 +247,7 @@ class RunHeader:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Versions, source commit, machine, command line and time, see `hil.logs.provenance`."""
+        """Versions, source commit, machine, command line and time, see `riderless.hil.logs.provenance`."""
         return self.content.get("provenance", {})
 
     @property
@@ -345,9 +345,9 @@ def new_header(
     TypeError
         ``extra`` holds what JSON cannot.
     """
-    from firmware_interface.node.layouts import PROTOCOL_VERSION
-    from hil.rig.recorded_rig import rig_to_record
-    from models.linear.whipple import canonical_matrices
+    from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+    from riderless.hil.rig.recorded_rig import rig_to_record
+    from riderless.models.linear.whipple import canonical_matrices
 
     origin = provenance()
     if simulated:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hil.rig.recorded_values import short_value
-from models.errors import InputError
+from riderless.hil.rig.recorded_values import short_value
+from riderless.models.errors import InputError
 
 _SPELLED = {"Infinity": np.inf, "-Infinity": -np.inf, "NaN": np.nan}  # what JSON has no number for
 

@@ -18,11 +18,11 @@ import numpy as np
 from mcap.writer import MCAP0_MAGIC as MAGIC
 from numpy.typing import NDArray
 
-from hil.logs import protobuf_schema
-from hil.logs.folders import folder_stem
-from hil.logs.header import RunHeader
-from hil.logs.mcap_reader import DAMAGE, McapContents
-from hil.logs.records import (
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.folders import folder_stem
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.mcap_reader import DAMAGE, McapContents
+from riderless.hil.logs.records import (
     MARKER_TOPIC,
     RUN_FILE,
     STOP_KILLED,
@@ -34,13 +34,13 @@ from hil.logs.records import (
     seal,
     unseal,
 )
-from hil.logs.stored_rows import StoredMessages, in_stretches
-from hil.logs.writer import RunWriter
-from hil.loop.tick_record import TICK
-from hil.memory import TooMuchMemory
-from models.errors import InputError
-from models.tables import data_frame
-from models.text_file import why_unreadable
+from riderless.hil.logs.stored_rows import StoredMessages, in_stretches
+from riderless.hil.logs.writer import RunWriter
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.memory import TooMuchMemory
+from riderless.models.errors import InputError
+from riderless.models.tables import data_frame
+from riderless.models.text_file import why_unreadable
 
 if TYPE_CHECKING:
     import pandas
@@ -70,7 +70,7 @@ class Run:
     header: RunHeader
     ticks: NDArray  # (n,), read only, with the columns it was written with (TICK, if by this version)
     markers: tuple[Marker, ...]
-    tapes: Mapping[int, bytes]  # raw bytes of the ports (see hil.loop.wire_tape), by the tick they begin with
+    tapes: Mapping[int, bytes]  # raw bytes of the ports (see riderless.hil.loop.wire_tape), by the tick they begin with
     stop: Stop
     complete: bool  # stopped properly and every row and marker is here
     recovered: str  # what was read of a damaged or unfinished file; empty if the file is whole

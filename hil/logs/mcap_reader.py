@@ -20,9 +20,9 @@ from mcap.records import Channel, Chunk, Metadata, Schema
 from numpy.typing import NDArray
 from zstandard import ZstdDecompressor
 
-from hil.logs import protobuf_schema
-from hil.logs.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
-from hil.logs.stored_rows import (
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
+from riderless.hil.logs.stored_rows import (
     CHUNK_DAMAGE,
     CHUNK_HEAD,
     ZSTD_HEAD,
@@ -33,8 +33,8 @@ from hil.logs.stored_rows import (
     unpack_chunk,
     unpack_other_chunk,
 )
-from hil.memory import require_memory
-from models.errors import InputError
+from riderless.hil.memory import require_memory
+from riderless.models.errors import InputError
 
 # what the parsers of the libraries raise on bytes that are not what they should be
 DAMAGE = (McapError, *CHUNK_DAMAGE, TypeError, OverflowError, MemoryError, DecodeError, LookupError, AttributeError)

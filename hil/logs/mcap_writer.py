@@ -29,7 +29,7 @@ from mcap.records import (
 from mcap.writer import LIBRARY_IDENTIFIER, MCAP0_MAGIC
 from numpy.typing import NDArray
 
-from hil.logs.append_only import AppendOnlyFile
+from riderless.hil.logs.append_only import AppendOnlyFile
 
 CHUNK_BYTES = 64 * 1024  # uncompressed: the most that one damaged spot can take away
 ZSTD_LEVEL = 1  # noisy doubles gain 1 % from level 3 and take twice as long

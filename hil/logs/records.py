@@ -9,8 +9,8 @@ import numpy as np
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 from numpy.typing import ArrayLike, NDArray
 
-from hil.logs import protobuf_schema
-from hil.logs.mcap_writer import crc32_text
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.mcap_writer import crc32_text
 
 RUN_FILE = "run.mcap"
 _MOST_DIGITS = 25  # of a whole number; a counter of 64 bits has 20

@@ -11,11 +11,11 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.logs import protobuf_schema
-from hil.logs.append_only import AppendOnlyFile
-from hil.logs.header import RunHeader
-from hil.logs.mcap_writer import McapWriter
-from hil.logs.records import (
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.append_only import AppendOnlyFile
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.mcap_writer import McapWriter
+from riderless.hil.logs.records import (
     MARKER_SCHEMA,
     MARKER_TOPIC,
     RUN_FILE,
@@ -28,8 +28,8 @@ from hil.logs.records import (
     nanoseconds,
     seal,
 )
-from hil.loop.tick_record import TICK
-from models.errors import InputError
+from riderless.hil.loop.tick_record import TICK
+from riderless.models.errors import InputError
 
 _NO_TAPE = np.zeros(0, np.uint8)
 
@@ -54,7 +54,7 @@ class RunWriter:
     folder
         Made if needed; must hold nothing yet.
     header
-        As `hil.logs.header.new_header` makes it.
+        As `riderless.hil.logs.header.new_header` makes it.
     simulated
         Time is simulated: no date is written, so that the same run gives the same bytes.
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 OFFSET_WINDOW = 0.2  # s
 CLOCK_JUMP = 0.2  # s; a difference that changes by more is another clock, not delay

@@ -16,8 +16,8 @@ of the bicycle under control:
 
 import math
 
-from firmware_interface.kernels import njit
-from hil.loop.states import Symptom
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.loop.states import Symptom
 
 GAP_TIME = 0.5  # s, time constant of yaw rate by the gyro against rolling, since it is RUNNING
 FORCE_TIME = 1.0  # s, time constant of the mean lateral force

@@ -15,8 +15,8 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_interface.kernels import njit
-from models.errors import InputError
+from riderless.firmware_interface.kernels import njit
+from riderless.models.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ Every law is one compiled, pure function::
 
 ``settings`` (n,) float64 is constant during a run, ``state`` (m,) float64 is all that the law remembers, ``signals`` is
 a record of LOOP_SIGNALS, ``reference`` one of LOOP_REFERENCE, and ``out`` one of WISH, which it fills. The tick reaches
-it through a function pointer, as it reaches a driver (`firmware_interface.by_address`): so the tick is compiled once
-for all laws, a run compiles only the law it has, and a new law touches nothing but its own file and a line of the
-registry. State is plain float64 so that the tick can tell whether it is still finite, and start it anew.
+it through a function pointer, as it reaches a driver (`riderless.firmware_interface.by_address`): so the tick is
+compiled once for all laws, a run compiles only the law it has, and a new law touches nothing but its own file and a
+line of the registry. State is plain float64 so that the tick can tell whether it is still finite, and start it anew.
 """
 
 import math
@@ -19,9 +19,9 @@ import numpy as np
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.by_address import address_of, call_at_address, entry_of
-from firmware_interface.kernels import njit
-from models.array_types import Array
+from riderless.firmware_interface.by_address import address_of, call_at_address, entry_of
+from riderless.firmware_interface.kernels import njit
+from riderless.models.array_types import Array
 
 ESTIMATED_SIGNALS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev", "v", "psi_dot")  # as of ESTIMATE
 MEASURED_SIGNALS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas", "v_meas", "T_meas")  # as of SAMPLE
@@ -177,7 +177,7 @@ def follow_reference(reference, played, place, steered):
     played : (n, 3) array
         One row a period under control, columns as REFERENCES; often none.
     place : int
-        As `hil.loop.excitation.excitation_place` found it.
+        As `riderless.hil.loop.excitation.excitation_place` found it.
     steered : bool
         Where not, the reference is zero.
     """

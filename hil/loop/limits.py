@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from firmware_interface.messages import COMMAND_KINDS
-from models.bicycle_file import is_real
-from models.errors import InputError, did_you_mean
+from riderless.firmware_interface.messages import COMMAND_KINDS
+from riderless.models.bicycle_file import is_real
+from riderless.models.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)

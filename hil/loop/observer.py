@@ -14,7 +14,8 @@ whose eigenvalues are to be judged:
   ``psi_dot = (v delta + c delta_dot) cos(lam) / w``.
 * ``delta``, ``delta_dot``: a critically damped tracking filter on the encoder.
 * ``T``: the drive's torque, a first-order lag behind the commands sent. Of a drive that obeys a rate or an angle it is
-  the steer rate or angle that its lag lets expect (`hil.loop.drives.following`), and its torque enters nowhere.
+  the steer rate or angle that its lag lets expect (`riderless.hil.loop.drives.following`), and its torque enters
+  nowhere.
 
 Because the relations hold whatever pushes the bicycle, a kick does not disturb the estimate: its
 errors decay by themselves (apart from the steer filter's lag), and the closed loop has the
@@ -28,13 +29,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from hil.loop.consistency import follow_turn
-from hil.loop.drives.following import following_map
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.loop.consistency import follow_turn
+from riderless.hil.loop.drives.following import following_map
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
 
 ESTIMATE = np.dtype(
     [

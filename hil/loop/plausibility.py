@@ -9,25 +9,26 @@ Each symptom rests on one relation that holds whatever pushes the bicycle:
   steer angles, by encoder and by yaw gyro, agree;
 * gravity ties lean to the lateral force (the innovation of the observer), so a roll gyro that lies is
   found out by the accelerometer, and the other way round;
-* a bias that the observer has learnt since the start, and the mean lateral force, stay small (`hil.loop.consistency`);
-* the torque the drive reports follows the commands through its lag; of a drive that obeys a rate or an angle the
-  steer does, and its torque keeps its limit (`hil.loop.drives.following`);
+* a bias that the observer has learnt since the start, and the mean lateral force, stay small
+(`riderless.hil.loop.consistency`); * the torque the drive reports follows the commands through its lag; of a drive that
+obeys a rate or an angle the
+  steer does, and its torque keeps its limit (`riderless.hil.loop.drives.following`);
 * the device's clock advances one period with each sequence number;
 * by the computer's clock, samples come neither more seldom nor more often than promised.
 
 Errors are smoothed over `SMOOTHING_TIME`, so a kick, which shakes the accelerometer, is no alarm; the limits and
-their reasons stand in `hil.loop.limits`.
+their reasons stand in `riderless.hil.loop.limits`.
 """
 
 import math
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_KIND_TORQUE
-from hil.loop.consistency import look_at_drift
-from hil.loop.drives.following import look_at_steer
-from hil.loop.states import Symptom
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
+from riderless.hil.loop.consistency import look_at_drift
+from riderless.hil.loop.drives.following import look_at_steer
+from riderless.hil.loop.states import Symptom
 
 SMOOTHING_TIME = 0.1  # s, time constant of the errors
 RATE_TIME = 0.5  # s, time constant of the rates of samples and broken frames

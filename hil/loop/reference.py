@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.loop.law import REFERENCES
-from models.array_types import Array
-from models.errors import InputError
-from models.text_file import csv_rows, read_text_file, why_unreadable
+from riderless.hil.loop.law import REFERENCES
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.text_file import csv_rows, read_text_file, why_unreadable
 
 LARGEST_REFERENCE = {"psi_dot_ref": (3.0, "rad/s"), "phi_ref": (0.6, "rad"), "delta_ref": (0.8, "rad")}
 LONGEST_REFERENCE = 86_400.0  # s

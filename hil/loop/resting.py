@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from hil.loop.limits import Limits
-from hil.loop.states import Cause, Symptom
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.states import Cause, Symptom
 
 REST_TIME = 0.5  # s, time constant of the means
 _AXES = 3

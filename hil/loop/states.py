@@ -130,7 +130,7 @@ class Symptom(IntFlag):
     RATE_HIGH = 512
     PLACE_LOST = 1024
     BELT_EDGE = 2048
-    # before a run, of `hil.loop.resting`; room is left for more of a ride
+    # before a run, of `riderless.hil.loop.resting`; room is left for more of a ride
     REST_RATE = 1 << 12
     REST_FORCE = 1 << 13
     REST_TILT = 1 << 14

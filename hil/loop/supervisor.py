@@ -1,6 +1,6 @@
 """Supervisor: the only code that makes a command. It distrusts the controller.
 
-Each tick it finds out which events are on and lets the table of `hil.loop.transitions` decide where the
+Each tick it finds out which events are on and lets the table of `riderless.hil.loop.transitions` decide where the
 machine stands; then it makes the command (torque, rate or angle of the steer) and the flags of that stage. States run
 DISARMED -> CHECK -> ARMED -> RUNNING -> RAMPDOWN -> DISARMED, and from everywhere to FAULT, which is latched with its
 first cause until an operator acknowledges it; if a fault comes in the ramp of a stop, that is the fault, not the stop.
@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from firmware_interface.messages import (
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
@@ -29,10 +29,10 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.loop.consistency import leans_too_far
-from hil.loop.drives.following import AT_LIMIT
-from hil.loop.states import Cause, Demand, Symptom, Verdict
-from hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
+from riderless.hil.loop.consistency import leans_too_far
+from riderless.hil.loop.drives.following import AT_LIMIT
+from riderless.hil.loop.states import Cause, Demand, Symptom, Verdict
+from riderless.hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
 
 # Plain integers and arrays for the compiled code.
 _DISARMED, _STREAM, _ENABLE, _WITHHOLD, _CLEAR, _ARMED, _RUNNING, _RAMPDOWN, _FAULT = (int(s) for s in Stage)

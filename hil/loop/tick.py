@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.calibration import calibrate, drive_command
-from firmware_interface.devices.link import (
+from riderless.firmware_interface.calibration import calibrate, drive_command
+from riderless.firmware_interface.devices.link import (
     ROLE_DRIVE,
     ROLE_IMU,
     ROLE_PLACE,
@@ -23,22 +23,22 @@ from firmware_interface.devices.link import (
     hear,
     say,
 )
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
-from hil.loop.clock_offset import follow_clock
-from hil.loop.drives.following import follow_command
-from hil.loop.excitation import excitation_place, excitation_torque, is_held_back, is_released
-from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
-from hil.loop.observer import follow_drive, observe
-from hil.loop.pace.entry import pace_symptoms
-from hil.loop.pace.speed_hold import dismiss_belt, fill_pace
-from hil.loop.place.entries import place_symptoms, tell_where
-from hil.loop.place.tracker import fill_place
-from hil.loop.plausibility import judge_plausibility
-from hil.loop.resting import judge_rest
-from hil.loop.states import State, Verdict
-from hil.loop.supervisor import supervise
-from hil.loop.tick_record import COUNTERS
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
+from riderless.hil.loop.clock_offset import follow_clock
+from riderless.hil.loop.drives.following import follow_command
+from riderless.hil.loop.excitation import excitation_place, excitation_torque, is_held_back, is_released
+from riderless.hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
+from riderless.hil.loop.observer import follow_drive, observe
+from riderless.hil.loop.pace.entry import pace_symptoms
+from riderless.hil.loop.pace.speed_hold import dismiss_belt, fill_pace
+from riderless.hil.loop.place.entries import place_symptoms, tell_where
+from riderless.hil.loop.place.tracker import fill_place
+from riderless.hil.loop.plausibility import judge_plausibility
+from riderless.hil.loop.resting import judge_rest
+from riderless.hil.loop.states import State, Verdict
+from riderless.hil.loop.supervisor import supervise
+from riderless.hil.loop.tick_record import COUNTERS
 
 FAREWELL_FRAMES = 5  # how many times zero torque is sent at the end
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.loop.states import Cause, State
+from riderless.hil.loop.states import Cause, State
 
 
 class Stage(IntEnum):
@@ -57,7 +57,7 @@ class Rule(NamedTuple):
     cause: Cause = Cause.NONE
 
 
-# How each is found out stands in `hil.loop.supervisor`; symptoms are the bits of `Symptom`, in its order.
+# How each is found out stands in `riderless.hil.loop.supervisor`; symptoms are the bits of `Symptom`, in its order.
 HARD_RULES = (
     Rule(
         "not a number",

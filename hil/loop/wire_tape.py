@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.devices.link import RX_SIZE, TX_SIZE
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.devices.link import RX_SIZE, TX_SIZE
+from riderless.firmware_interface.kernels import njit
 
 COUNT_BYTES = 2  # bytes of a count on the tape
 

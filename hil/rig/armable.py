@@ -3,11 +3,11 @@
 What cannot be known (a hand that is not steady, an empty battery) is waited for, and said while it is waited for.
 """
 
-from hil.controllers.compiled import CompiledController
-from hil.controllers.controller import Controller
-from hil.loop.limits import WATCHDOG_RANGE
-from hil.rig.rig import Rig
-from models.errors import InputError
+from riderless.hil.controllers.compiled import CompiledController
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.loop.limits import WATCHDOG_RANGE
+from riderless.hil.rig.rig import Rig
+from riderless.models.errors import InputError
 
 LEAST_PERIODS = 2.0  # periods of silence that a time-out must survive: one sample may be lost
 _ROOM_TO_ARM = (("bus_min", "bus_max"), ("check", "check_timeout"))  # limits between which there must be some
@@ -34,7 +34,7 @@ def require_armable(rig: Rig, schedule: Controller, speed: float | None = None) 
     if speed is not None:
         _require_speed(rig, schedule, speed)
     if isinstance(schedule, CompiledController):
-        from hil.controllers.law_checks import require_sound  # the compiler; other kinds need not wait for it
+        from riderless.hil.controllers.law_checks import require_sound  # the compiler; other kinds need not wait for it
 
         require_sound(schedule, rig.limits)
 

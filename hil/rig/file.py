@@ -7,21 +7,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from firmware_interface.errors import DeviceError
-from hil.loop.limits import Limits
-from hil.loop.observer import Observer
-from hil.loop.pace.settings import SpeedDrive
-from hil.loop.place.settings import PlaceSettings
-from hil.rig.armable import require_time_outs
-from hil.rig.rig import Rig, RigPort
-from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
-from models import catalogue
-from models.errors import InputError
-from models.file_format import describe_kind, load_toml, noun_of, require_format
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
-from models.plant.drive_losses import DriveLosses
-from models.text_file import read_text_file, why_unreadable
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import Observer
+from riderless.hil.loop.pace.settings import SpeedDrive
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.rig.armable import require_time_outs
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.file_format import describe_kind, load_toml, noun_of, require_format
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.drive_losses import DriveLosses
+from riderless.models.text_file import read_text_file, why_unreadable
 
 
 def read_rig(path: str | Path) -> Rig:

@@ -6,20 +6,20 @@ from math import isclose
 
 import numpy as np
 
-from hil.controllers.controller import Controller
-from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import needs_place, require_same_kind
-from hil.guidance.route import Route
-from hil.loop.excitation import Excitation
-from hil.loop.law import REFERENCES
-from hil.loop.place.settings import PlaceSettings
-from hil.loop.reference import Reference
-from hil.rig.rig import Rig, RigPort
-from hil.rig.task import Task
-from models.errors import InputError
-from models.linear.path import farthest_contact
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.design.schedule import needs_place, require_same_kind
+from riderless.hil.guidance.route import Route
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.law import REFERENCES
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.loop.reference import Reference
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.rig.task import Task
+from riderless.models.errors import InputError
+from riderless.models.linear.path import farthest_contact
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import DISPENSABLE, PARAMETERS, Bicycle
 
 MOST_ACROSS = 0.5  # rad, off the lane, up to which a place across it tells enough of the heading
 EMULATED_DATUM = {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0}

@@ -8,18 +8,18 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hil.controllers.controller import Controller
-from hil.guidance.path import Path
-from hil.guidance.points import read_path
-from hil.guidance.rideable import RideLimits
-from hil.guidance.route import Route, plan_route
-from hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom, straight
-from hil.rig.fitting import require_route_kept
-from hil.rig.rig import Rig
-from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
-from models.errors import InputError
-from models.file_format import load_toml
-from models.text_file import read_text_file, why_unreadable
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.guidance.path import Path
+from riderless.hil.guidance.points import read_path
+from riderless.hil.guidance.rideable import RideLimits
+from riderless.hil.guidance.route import Route, plan_route
+from riderless.hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom, straight
+from riderless.hil.rig.fitting import require_route_kept
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
+from riderless.models.errors import InputError
+from riderless.models.file_format import load_toml
+from riderless.models.text_file import read_text_file, why_unreadable
 
 PATH_FORMAT = "riderless path 1"
 

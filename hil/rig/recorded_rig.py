@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from firmware_interface.calibration import Calibration
-from hil.loop.limits import Limits
-from hil.loop.observer import Observer
-from hil.loop.pace.settings import SpeedDrive
-from hil.loop.place.settings import PlaceSettings
-from hil.rig.recorded_values import require_rig_numbers, typed_values
-from hil.rig.rig import Rig, RigPort
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
-from models.plant.drive_losses import DriveLosses
+from riderless.firmware_interface.calibration import Calibration
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import Observer
+from riderless.hil.loop.pace.settings import SpeedDrive
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.rig.recorded_values import require_rig_numbers, typed_values
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.drive_losses import DriveLosses
 
 _NUMBERS = ("rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
 _PARTS: dict[str, type[Any]] = {  # of some rigs only; runs of before have none

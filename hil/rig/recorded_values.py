@@ -5,11 +5,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hil.memory import require_memory
-from models.errors import InputError
+from riderless.hil.memory import require_memory
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:  # reading a log must not wait for the compiler
-    from hil.loop.excitation import Excitation
+    from riderless.hil.loop.excitation import Excitation
 
 _Part = TypeVar("_Part")
 LARGEST_NUMBER = 1e6  # of a state or a standard deviation, SI

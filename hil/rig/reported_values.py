@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
-from firmware_interface.messages import COMMAND_KINDS
-from firmware_interface.node.layouts import PROTOCOL_VERSION
-from hil.rig.rig import Rig
-from models.errors import InputError
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
+from riderless.firmware_interface.messages import COMMAND_KINDS
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+from riderless.hil.rig.rig import Rig
+from riderless.models.errors import InputError
 
 _ROUNDING = 1e-3  # rad/s or rad: a node tells its limits in whole counts
 _WATCHDOG_ROUNDING = 5.01e-4  # s: it tells its time-out in whole milliseconds

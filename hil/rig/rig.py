@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import CARRIES, ROLES
-from firmware_interface.devices.registry import device
-from hil.design.sampled_plant import LoopTiming
-from hil.loop.limits import Limits
-from hil.loop.observer import Observer
-from hil.loop.pace.settings import SpeedDrive
-from hil.loop.place.settings import PlaceSettings
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle, require_bicycle
-from models.plant.drive_losses import DriveLosses
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.link import CARRIES, ROLES
+from riderless.firmware_interface.devices.registry import device
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import Observer
+from riderless.hil.loop.pace.settings import SpeedDrive
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle, require_bicycle
+from riderless.models.plant.drive_losses import DriveLosses
 
 LAGS_TO_NOTHING = 5.0  # time constants after which less than 1 % of a torque is left
 
@@ -29,7 +29,7 @@ class RigPort:
     path: str | None = None
     baud: int = 921600
     carries: tuple[str, ...] = ("sensors", "drive")
-    device: str = "node"  # a name in `firmware_interface.devices.registry`
+    device: str = "node"  # a name in `riderless.firmware_interface.devices.registry`
     settings: Mapping[str, float] = field(default_factory=dict)  # the device's own
 
     @property

@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from hil.controllers.controller import Controller
-from hil.design.closed_loop import SampledLoop
-from hil.rig.rig import Rig
-from models.errors import InputError
-from models.linear.perturbed import Variant
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.rig.rig import Rig
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
 
 FASTEST_GROWTH = 0.1
 """[1/s] A closed loop that grows faster is not ridden. At this rate a lean doubles in 7 s, and one of 1 deg takes 34 s

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hil.guidance.route import Route
-from hil.loop.excitation import Excitation
-from hil.loop.reference import Reference
+from riderless.hil.guidance.route import Route
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.reference import Reference
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Task:
     reference : Reference
         That the controller follows.
     route : Route
-        Path that is ridden, as `hil.guidance.route.plan_route` makes it.
+        Path that is ridden, as `riderless.hil.guidance.route.plan_route` makes it.
     asked_speeds : sequence of (s, m/s)
         Corners of the speed that a treadmill or wheel drive of the rig is asked for, over the time under control.
     """

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
-from models.bicycle_file import shortened
-from models.errors import nearest
+from riderless.models.bicycle_file import shortened
+from riderless.models.errors import nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import tomlkit
 
-from firmware_interface.errors import DeviceError
-from hil.rig.file import read_rig, read_rig_text
-from models.errors import InputError
-from models.file_format import load_toml
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.rig.file import read_rig, read_rig_text
+from riderless.models.errors import InputError
+from riderless.models.file_format import load_toml
 
 
 class RigChange(NamedTuple):

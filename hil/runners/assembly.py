@@ -4,29 +4,29 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firmware_interface.calibration import DEVICE_CLOCK
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, new_link
-from firmware_interface.devices.registry import device_of_run
-from firmware_interface.messages import COMMAND, RAW, SAMPLE
-from firmware_interface.node.layouts import PROTOCOL_VERSION
-from hil.controllers.controller import Controller
-from hil.loop.clock_offset import TIMEBASE
-from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
-from hil.loop.observer import ESTIMATE
-from hil.loop.pace.entry import reach_pace
-from hil.loop.pace.settings import no_speed_drive, speed_corners
-from hil.loop.pace.speed_hold import new_pacing
-from hil.loop.place.entries import reach_place
-from hil.loop.place.route import ON_ROUTE
-from hil.loop.place.settings import no_place
-from hil.loop.place.tracker import new_place
-from hil.loop.plausibility import new_monitor
-from hil.loop.resting import RESTING
-from hil.loop.supervisor import NEWS, new_supervisor
-from hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
-from hil.rig.rig import Rig
-from hil.rig.task import Task
+from riderless.firmware_interface.calibration import DEVICE_CLOCK
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, new_link
+from riderless.firmware_interface.devices.registry import device_of_run
+from riderless.firmware_interface.messages import COMMAND, RAW, SAMPLE
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.loop.clock_offset import TIMEBASE
+from riderless.hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
+from riderless.hil.loop.observer import ESTIMATE
+from riderless.hil.loop.pace.entry import reach_pace
+from riderless.hil.loop.pace.settings import no_speed_drive, speed_corners
+from riderless.hil.loop.pace.speed_hold import new_pacing
+from riderless.hil.loop.place.entries import reach_place
+from riderless.hil.loop.place.route import ON_ROUTE
+from riderless.hil.loop.place.settings import no_place
+from riderless.hil.loop.place.tracker import new_place
+from riderless.hil.loop.plausibility import new_monitor
+from riderless.hil.loop.resting import RESTING
+from riderless.hil.loop.supervisor import NEWS, new_supervisor
+from riderless.hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
 
 SAMPLED_NEWS = 2.0  # periods by which a drive's news of its trip may be late: that of two samples may be lost
 POLLED_NEWS = 0.05  # s, of a drive that answers when asked, looks at its time-out now and then, and may miss a question

@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from firmware_interface.devices.registry import device
-from hil.loop.tick_record import PLACE_COLUMNS, SPEED_COLUMNS, TICK
-from hil.memory import in_words
-from hil.rig.rig import Rig
-from models.errors import InputError
+from riderless.firmware_interface.devices.registry import device
+from riderless.hil.loop.tick_record import PLACE_COLUMNS, SPEED_COLUMNS, TICK
+from riderless.hil.memory import in_words
+from riderless.hil.rig.rig import Rig
+from riderless.models.errors import InputError
 
 _AROUND_A_ROW = 150  # bytes, of tags, record and index; the test of this file weighs a log
 _AROUND_A_LOG = 200_000  # bytes, of header, schemas, markers, stop record

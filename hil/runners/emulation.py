@@ -5,24 +5,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE, ROLE_SPEED
-from firmware_interface.devices.registry import device
-from firmware_interface.messages import COMMAND_KINDS
-from firmware_interface.twins.machine import MachineConfig, StationConfig
-from firmware_interface.twins.place.sending import new_place_twin
-from firmware_interface.twins.place.sensor import PlaceFault
-from firmware_interface.twins.speed.belt import BeltFault
-from firmware_interface.twins.speed.speaking import new_speed_drive
-from firmware_interface.twins.twin import TwinConfig
-from firmware_interface.twins.virtual_node import NodeConfig
-from hil.rig.rig import Rig, RigPort
-from models.errors import InputError
-from models.plant.belt import BeltPlant
-from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
-from models.plant.records import PLANT_MODELS
-from models.plant.side_slip import SideSlip
-from models.plant.tyres import FrontTyre
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE, ROLE_SPEED
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.messages import COMMAND_KINDS
+from riderless.firmware_interface.twins.machine import MachineConfig, StationConfig
+from riderless.firmware_interface.twins.place.sending import new_place_twin
+from riderless.firmware_interface.twins.place.sensor import PlaceFault
+from riderless.firmware_interface.twins.speed.belt import BeltFault
+from riderless.firmware_interface.twins.speed.speaking import new_speed_drive
+from riderless.firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins.virtual_node import NodeConfig
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.models.errors import InputError
+from riderless.models.plant.belt import BeltPlant
+from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
+from riderless.models.plant.records import PLANT_MODELS
+from riderless.models.plant.side_slip import SideSlip
+from riderless.models.plant.tyres import FrontTyre
 
 USUAL_SUPPLY = 24.0  # V
 
@@ -31,7 +31,7 @@ USUAL_SUPPLY = 24.0  # V
 class Emulation:
     """Settings of an emulated machine beyond its rig: equations of motion, surroundings, quality of the drive."""
 
-    model: str = "linear"  # a name in `models.plant.records.PLANT_MODELS`
+    model: str = "linear"  # a name in `riderless.models.plant.records.PLANT_MODELS`
     surroundings: Surroundings = Surroundings()
     drive: SteerDrive = SteerDrive()  # beyond what the rig says: lag, greatest torque, inner loop and losses are its
     noise: float = 1.0  # times that of the emulated instruments

@@ -1,6 +1,7 @@
 """Result of a latency test: how late this computer wakes, and whether that is good enough for a rate.
 
-The test itself is made by `hil.commissioning.latency_measure`; this is what is judged, kept and asked for before a run.
+The test itself is made by `riderless.hil.commissioning.latency_measure`; this is what is judged, kept and asked for
+before a run.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 MISSED = 0.5  # of a period: a later wake-up counts as missed, for the supervisor too
 GOOD_LATENESS = 0.25  # of a period, which 99.9 % must keep: the rest is for the wire, the tick and the device

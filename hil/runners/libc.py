@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 _int, _long, _ptr, _size = types.int32, types.int64, types.uintp, types.uintp
 _External: Any = types.ExternalFunction  # its calls are typed by numba, not by mypy

@@ -3,7 +3,7 @@
 Bytes are exchanged once per sampling instant, in the order in which they pass on the wire: the node
 takes the command that answered its last sample, latches it, and sends the next sample; the tick
 answers it. Time is the device's clock; the same seed gives the same bytes. What can go wrong is played
-by the hooks of `firmware_interface.twins.faulty_node`, here as on a pseudo-terminal.
+by the hooks of `riderless.firmware_interface.twins.faulty_node`, here as on a pseudo-terminal.
 """
 
 from collections.abc import Callable
@@ -11,29 +11,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from firmware_interface.node.rules import open_session
-from firmware_interface.twins.faults import TO_NODE, Faults
-from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
-from firmware_interface.twins.place.sending import send_place
-from firmware_interface.twins.place.sensor import PLACE_TWIN, see_place
-from firmware_interface.twins.speed.belt import BELT_TWIN, move_belt
-from firmware_interface.twins.speed.speaking import hear_speed_drive, tell_speed_drive
-from firmware_interface.twins.virtual_node import NodeConfig
-from hil.loop.tick import LoopState, tick
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import Wire, new_tape, new_wire, tape_length, write_tape
-from hil.runners.assembly import SIMULATED_SESSION
-from hil.runners.operator import Operator
-from models.coordinates import DELTA, PHI
-from models.errors import InputError
-from models.linear.path import PSI, Y_P
-from models.plant import plant as bicycle_plant
-from models.plant.belt import run_with_belt
-from models.plant.plant import Plant
-from models.plant.records import CORNER_SPEED, X_P
-from models.plant.sensors import READINGS
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.node.rules import open_session
+from riderless.firmware_interface.twins.faults import TO_NODE, Faults
+from riderless.firmware_interface.twins.faulty_link import fetch, post
+from riderless.firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
+from riderless.firmware_interface.twins.place.sending import send_place
+from riderless.firmware_interface.twins.place.sensor import PLACE_TWIN, see_place
+from riderless.firmware_interface.twins.speed.belt import BELT_TWIN, move_belt
+from riderless.firmware_interface.twins.speed.speaking import hear_speed_drive, tell_speed_drive
+from riderless.firmware_interface.twins.virtual_node import NodeConfig
+from riderless.hil.loop.tick import LoopState, tick
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import Wire, new_tape, new_wire, tape_length, write_tape
+from riderless.hil.runners.assembly import SIMULATED_SESSION
+from riderless.hil.runners.operator import Operator
+from riderless.models.coordinates import DELTA, PHI
+from riderless.models.errors import InputError
+from riderless.models.linear.path import PSI, Y_P
+from riderless.models.plant import plant as bicycle_plant
+from riderless.models.plant.belt import run_with_belt
+from riderless.models.plant.plant import Plant
+from riderless.models.plant.records import CORNER_SPEED, X_P
+from riderless.models.plant.sensors import READINGS
 
 TICKS_PER_BATCH = 50  # ticks between two looks of the operator: few enough to react, many enough to be fast
 
@@ -229,7 +229,7 @@ def run_in_lockstep(
     Parameters
     ----------
     loop : LoopState
-        As `hil.runners.assembly.new_loop` makes it.
+        As `riderless.hil.runners.assembly.new_loop` makes it.
     plant : Plant
         Bicycle, drive and instruments.
     config : NodeConfig

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
-from hil.logs.writer import LogSink
-from hil.loop.states import State
+from riderless.hil.logs.writer import LogSink
+from riderless.hil.loop.states import State
 
 
 class Fallible(Protocol):
-    """Plant in memory that may fall; ``models.plant.plant.Plant`` is one."""
+    """Plant in memory that may fall; ``riderless.models.plant.plant.Plant`` is one."""
 
     @property
     def fall(self) -> str:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hil.loop.states import SENTENCES, Cause, Demand, State
+from riderless.hil.loop.states import SENTENCES, Cause, Demand, State
 
 if TYPE_CHECKING:
-    from hil.logs.log import Run
+    from riderless.hil.logs.log import Run
 
 NOBODY_THERE = "stopped because nobody was at the live page any more, and the rig asks for a present operator"
 _AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone

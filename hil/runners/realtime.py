@@ -20,19 +20,28 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from firmware_interface.devices.link import ROLE_IMU, hear
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from hil.live.feed import LiveFeed, no_presses
-from hil.live.layout import STOP_PRESSES
-from hil.loop.states import Demand
-from hil.loop.tick import FAREWELL_FRAMES, LoopState, farewell, tick
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_wire, tape_length, write_tape
-from hil.runners import libc
-from hil.runners.operator import Operator
-from hil.runners.ring_buffer import DROPPED_ROWS, FLOWS, RING_HEAD, RING_TAIL, TAPE_HEAD, TAPE_TAIL, Recorder, Rows
-from hil.runners.scheduling import privileges
+from riderless.firmware_interface.devices.link import ROLE_IMU, hear
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.live.feed import LiveFeed, no_presses
+from riderless.hil.live.layout import STOP_PRESSES
+from riderless.hil.loop.states import Demand
+from riderless.hil.loop.tick import FAREWELL_FRAMES, LoopState, farewell, tick
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_wire, tape_length, write_tape
+from riderless.hil.runners import libc
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.ring_buffer import (
+    DROPPED_ROWS,
+    FLOWS,
+    RING_HEAD,
+    RING_TAIL,
+    TAPE_HEAD,
+    TAPE_TAIL,
+    Recorder,
+    Rows,
+)
+from riderless.hil.runners.scheduling import privileges
 
 QUIT, PORT_ERROR, FAILED_PORT, BEAT, BEAT_AT = range(FLOWS, FLOWS + 5)
 _EARLY_ns = 100_000  # how long before the beat the loop rehearses; at most a quarter of a period
@@ -223,13 +232,13 @@ def run_loop(
     fds : sequence of int
         Open, non-blocking file descriptors of the ports, in the order of ``loop.links``.
     loop : LoopState
-        As `hil.runners.assembly.new_loop` makes it.
+        As `riderless.hil.runners.assembly.new_loop` makes it.
     rate : float
         Ticks per second [Hz].
     operator : Operator
         Who demands what when.
     record : callable
-        Given each batch of TICK rows and its tape (see `hil.loop.wire_tape`), in a thread of its own.
+        Given each batch of TICK rows and its tape (see `riderless.hil.loop.wire_tape`), in a thread of its own.
     watch : callable
         Given the newest row now and then; may be slow.
     clock : {"device", "host"}

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from firmware_interface.node.layouts import PROTOCOL_VERSION
-from hil.logs.export import STATE_PREFIX, Told, nobody_told
-from hil.logs.header import RunHeader
-from hil.logs.log import Run, run_or_read
-from hil.logs.provenance import PACKAGE_NAME, provenance
-from hil.loop.tick import LoopState, tick
-from hil.loop.tick_record import TICK, YOUNGER_COLUMNS
-from hil.loop.wire_tape import Wire, new_wire, read_tape
-from hil.runners.assembly import new_loop
-from models.errors import InputError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+from riderless.hil.logs.export import STATE_PREFIX, Told, nobody_told
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import Run, run_or_read
+from riderless.hil.logs.provenance import PACKAGE_NAME, provenance
+from riderless.hil.loop.tick import LoopState, tick
+from riderless.hil.loop.tick_record import TICK, YOUNGER_COLUMNS
+from riderless.hil.loop.wire_tape import Wire, new_wire, read_tape
+from riderless.hil.runners.assembly import new_loop
+from riderless.models.errors import InputError
 
 RUNNER_COLUMNS = ("compute", "ticks_skipped", "write_short", "n_wire")  # columns that the runner fills, not the tick
 _SAME, _CUT, _OTHER_BYTES = 0, 1, 2

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hil.live.feed import RING_ROWS, LiveFeed
-from hil.loop.tick_record import TICK
+from riderless.hil.live.feed import RING_ROWS, LiveFeed
+from riderless.hil.loop.tick_record import TICK
 
 Rows = np.ndarray  # (n,) of TICK
 TAPE_BYTES = 1 << 20

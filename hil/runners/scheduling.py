@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 MAX_PRIORITY = 99
 _PR_SET_TIMERSLACK, _PR_GET_TIMERSLACK = 29, 30

@@ -10,35 +10,35 @@ from typing import Any
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.driver import DeviceRequirements, Introduction
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
-from firmware_interface.devices.registry import device
-from firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
-from firmware_interface.port import SerialPort
-from firmware_interface.udp_port import open_line
-from hil.controllers.controller import Controller
-from hil.live.feed import LiveFeed
-from hil.live.shown_run import joined_watchers, shown_run
-from hil.logs.append_only import LogLostError
-from hil.logs.header import new_header
-from hil.logs.log import read_run
-from hil.logs.writer import RunWriter
-from hil.loop.tick import LoopState
-from hil.rig.armable import require_armable, require_time_outs
-from hil.rig.fitting import require_fitting, require_task
-from hil.rig.reported_values import require_bounded
-from hil.rig.rig import Rig
-from hil.rig.stable import require_stable
-from hil.rig.task import Task
-from hil.runners import realtime
-from hil.runners.assembly import new_loop
-from hil.runners.disk_room import require_disk_room
-from hil.runners.log_sink import Keeper
-from hil.runners.operator import Operator, Outcome, host_delay
-from hil.runners.scheduling import describe_privileges
-from hil.runners.warmup import warm_up
-from models.errors import InputError
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.driver import DeviceRequirements, Introduction
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
+from riderless.firmware_interface.port import SerialPort
+from riderless.firmware_interface.udp_port import open_line
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.live.feed import LiveFeed
+from riderless.hil.live.shown_run import joined_watchers, shown_run
+from riderless.hil.logs.append_only import LogLostError
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.log import read_run
+from riderless.hil.logs.writer import RunWriter
+from riderless.hil.loop.tick import LoopState
+from riderless.hil.rig.armable import require_armable, require_time_outs
+from riderless.hil.rig.fitting import require_fitting, require_task
+from riderless.hil.rig.reported_values import require_bounded
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import require_stable
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import realtime
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.disk_room import require_disk_room
+from riderless.hil.runners.log_sink import Keeper
+from riderless.hil.runners.operator import Operator, Outcome, host_delay
+from riderless.hil.runners.scheduling import describe_privileges
+from riderless.hil.runners.warmup import warm_up
+from riderless.models.errors import InputError
 
 RowWatcher = Callable[[np.void], None]
 ABSENT_AFTER = 1.0  # s without a word of a page
@@ -235,7 +235,7 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
     Raises
     ------
     InputError
-        When a device reports a value that the rig does not allow, see `hil.rig.reported_values`.
+        When a device reports a value that the rig does not allow, see `riderless.hil.rig.reported_values`.
     """
     imu, steer, drive = (
         next(said for port, said in zip(rig.ports, devices, strict=True) if port.role & part)
@@ -262,7 +262,7 @@ def find_latency_test(rig: Rig, fifo: int) -> Any:
     """
     if not rig.latency_days:
         return None
-    from hil.runners.latency_certificate import recent_latency_result
+    from riderless.hil.runners.latency_certificate import recent_latency_result
 
     found = recent_latency_result(rig.rate, fifo, rig.latency_days)
     if found is None:

@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from hil.controllers.controller import Controller
-from hil.guidance.route import Route
-from hil.logs.header import RunHeader, new_header
-from hil.logs.log import Run, RunRecorder
-from hil.logs.writer import RunWriter
-from hil.loop.excitation import Excitation
-from hil.loop.reference import Reference
-from hil.rig.armable import require_armable
-from hil.rig.fitting import emulated_rig, require_fitting, require_task
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place, emulated_plant
-from hil.runners.log_sink import Keeper, LogSink
-from hil.runners.operator import Operator, Outcome
-from hil.runners.session import RowWatcher
-from models.bicycle_file import require_reals
-from models.errors import InputError
-from models.parameters import Bicycle
-from models.plant.plant import LEFT_BELT, Kick, Knock, Scenario, SteerDrive, Surroundings
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.guidance.route import Route
+from riderless.hil.logs.header import RunHeader, new_header
+from riderless.hil.logs.log import Run, RunRecorder
+from riderless.hil.logs.writer import RunWriter
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.reference import Reference
+from riderless.hil.rig.armable import require_armable
+from riderless.hil.rig.fitting import emulated_rig, require_fitting, require_task
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place, emulated_plant
+from riderless.hil.runners.log_sink import Keeper, LogSink
+from riderless.hil.runners.operator import Operator, Outcome
+from riderless.hil.runners.session import RowWatcher
+from riderless.models.bicycle_file import require_reals
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.plant import LEFT_BELT, Kick, Knock, Scenario, SteerDrive, Surroundings
 
 LEAST_SENSOR_NOISE = 0.05  # of the emulated instruments', under which their last digit rests on an upright bicycle
 LONGEST_SHORT_RUN = 3600.0  # s, after which a run of less than half of it is given up
@@ -86,7 +86,7 @@ def simulate(
     reference : Reference
         That the controller follows.
     route : Route
-        Path that is ridden, as `hil.guidance.route.plan_route` makes it.
+        Path that is ridden, as `riderless.hil.guidance.route.plan_route` makes it.
     scenario : Scenario
         Everything that happens to the bicycle, instead of ``speed``, ``kicks``, ``seed`` and ``x0``.
     rig : Rig

@@ -1,11 +1,11 @@
 """Compilation and loading of everything a run needs, before anything is armed."""
 
-from hil.controllers.controller import Controller
-from hil.garbage import collecting_seldom
-from hil.logs.log import warm_up_log
-from hil.rig.rig import Rig
-from hil.runners import realtime
-from hil.runners.assembly import new_loop
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.garbage import collecting_seldom
+from riderless.hil.logs.log import warm_up_log
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners import realtime
+from riderless.hil.runners.assembly import new_loop
 
 
 def warm_up(rig: Rig, schedule: Controller) -> None:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from models.constrained.planar import perp
-from models.constrained.tree import BASE, Tree
+from riderless.models.constrained.planar import perp
+from riderless.models.constrained.tree import BASE, Tree
 
 
 def articulated_accelerations(tree: Tree, phi: NDArray, rate: NDArray, forces: NDArray) -> NDArray:

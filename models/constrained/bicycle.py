@@ -1,9 +1,8 @@
 """Bicycle from Newton's and Euler's equations: four bodies, three hinges, two rolling knife edges.
 
-Nothing here is shared with the Kane derivation of `models.nonlinear.equations` but the names of the coordinates, so
-that each
-checks the other. Body axes are parallel to x forward, y right, z down when the bicycle stands upright and straight;
-the bodies are R rear wheel, B rear frame, H front frame and F front wheel (Meijaard et al. 2007).
+Nothing here is shared with the Kane derivation of `riderless.models.nonlinear.equations` but the names of the
+coordinates, so that each checks the other. Body axes are parallel to x forward, y right, z down when the bicycle stands
+upright and straight; the bodies are R rear wheel, B rear frame, H front frame and F front wheel (Meijaard et al. 2007).
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.constraint import Constraint
-from models.constrained.constraints.revolute import Revolute
-from models.constrained.constraints.rolling_knife_edge import RollingKnifeEdge
-from models.constrained.jets import Jet
-from models.constrained.loads import Gravity, Load, Torque
-from models.constrained.motion import Bodies
-from models.constrained.spatial import Body
-from models.constrained.system import Solution, System
-from models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
-from models.parameters import Bicycle
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.constraints.revolute import Revolute
+from riderless.models.constrained.constraints.rolling_knife_edge import RollingKnifeEdge
+from riderless.models.constrained.jets import Jet
+from riderless.models.constrained.loads import Gravity, Load, Torque
+from riderless.models.constrained.motion import Bodies
+from riderless.models.constrained.spatial import Body
+from riderless.models.constrained.system import Solution, System
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
+from riderless.models.parameters import Bicycle
 
 FORWARD, DOWN = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 UP = (0.0, 0.0, -1.0)

@@ -1,6 +1,6 @@
 """Closed loops by cut joints: a tree's own few equations, and constraints only where the loop was cut.
 
-Any constraint on points and directions serves as the cut joint; see `models.constrained.constraints`.
+Any constraint on points and directions serves as the cut joint; see `riderless.models.constrained.constraints`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.constraint import Constraint
-from models.constrained.jets import Jet
-from models.constrained.motion import GROUND
-from models.constrained.planar import perp
-from models.constrained.reactions import equations, react
-from models.constrained.tree import Tree
-from models.errors import InputError
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.jets import Jet
+from riderless.models.constrained.motion import GROUND
+from riderless.models.constrained.planar import perp
+from riderless.models.constrained.reactions import equations, react
+from riderless.models.constrained.tree import Tree
+from riderless.models.errors import InputError
 
 
 class TreeMotion:

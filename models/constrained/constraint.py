@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.jets import Jet, Rate, skew
-from models.errors import InputError
+from riderless.models.constrained.jets import Jet, Rate, skew
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
-    from models.constrained.motion import Motion
+    from riderless.models.constrained.motion import Motion
 
 
 class Constraint(ABC):

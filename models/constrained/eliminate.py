@@ -1,6 +1,6 @@
 """Gaussian elimination for the small systems A N = -phi of compiled loops."""
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.motion import GROUND, Bodies
+from riderless.models.constrained.motion import GROUND, Bodies
 
 
 class Load(ABC):

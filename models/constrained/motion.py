@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.jets import Jet, Rate
-from models.errors import InputError
+from riderless.models.constrained.jets import Jet, Rate
+from riderless.models.errors import InputError
 
 GROUND = "ground"
 """Name of the body that never moves."""

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.jets import Jet, Rate
-from models.errors import InputError
+from riderless.models.constrained.jets import Jet, Rate
+from riderless.models.errors import InputError
 
 
 def perp(a: NDArray) -> NDArray:

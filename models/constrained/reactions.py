@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from models.constrained.constraint import Constraint
-from models.constrained.jets import Jet, Rate
-from models.errors import InputError
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.jets import Jet, Rate
+from riderless.models.errors import InputError
 
 SINGULAR_CONDITION = 1e-11
 """Reciprocal condition below which constraints count as dependent. What each demands and what its reaction does are

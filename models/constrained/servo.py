@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.bicycle import ConstrainedBicycle
-from models.constrained.constraints.prescribed_motion import PrescribedMotion
-from models.errors import InputError
-from models.nonlinear.simulation import initial_state
-from models.parameters import Bicycle
+from riderless.models.constrained.bicycle import ConstrainedBicycle
+from riderless.models.constrained.constraints.prescribed_motion import PrescribedMotion
+from riderless.models.errors import InputError
+from riderless.models.nonlinear.simulation import initial_state
+from riderless.models.parameters import Bicycle
 
 SmoothPath = Callable[[float], tuple[float, float, float]]
 LEAN_SERVO = "lean follows its path"
@@ -27,7 +27,7 @@ class FeedForward(NamedTuple):
 
     t : (n,) array, s
     T_delta : (n,) array, N m
-    q, u : (n, 8) arrays, coordinates and speeds of `models.nonlinear.equations`
+    q, u : (n, 8) arrays, coordinates and speeds of `riderless.models.nonlinear.equations`
     """
 
     t: NDArray

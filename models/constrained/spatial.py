@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from models.constrained.jets import Jet, Rate, skew
-from models.errors import InputError
+from riderless.models.constrained.jets import Jet, Rate, skew
+from riderless.models.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
-from models.constrained.constraint import Constraint
-from models.constrained.jets import Jet
-from models.constrained.loads import Load
-from models.constrained.motion import Bodies
-from models.constrained.reactions import equations, react
-from models.errors import InputError
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.jets import Jet
+from riderless.models.constrained.loads import Load
+from riderless.models.constrained.motion import Bodies
+from riderless.models.constrained.reactions import equations, react
+from riderless.models.errors import InputError
 
 
 class Solution(NamedTuple):

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.constrained.planar import PlanarBody
-from models.errors import InputError
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.errors import InputError
 
 BASE = -1
 

@@ -8,11 +8,11 @@ import math
 import re
 from collections.abc import Iterator
 
-from models.bicycle_file import fields_of, shortened, trusted_for
-from models.errors import InputError, did_you_mean
-from models.harmless_text import harmless
-from models.parameter_table import DISPENSABLE, PARAMETERS
-from models.parameters import Bicycle
+from riderless.models.bicycle_file import fields_of, shortened, trusted_for
+from riderless.models.errors import InputError, did_you_mean
+from riderless.models.harmless_text import harmless
+from riderless.models.parameter_table import DISPENSABLE, PARAMETERS
+from riderless.models.parameters import Bicycle
 
 _PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _NUMBER = rf"{_PLAIN}(?:[eE][+-]?\d{{1,3}})?"

@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.exchange.bicycle_parameters import FILE_ENDING, bicycle_parameters_text, read_bicycle_parameters_text
-from models.exchange.symbrim import read_symbrim_text, symbrim_text
-from models.parameters import Bicycle, require_bicycle
-from models.text_file import read_text_file, why_unreadable
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.exchange.bicycle_parameters import (
+    FILE_ENDING,
+    bicycle_parameters_text,
+    read_bicycle_parameters_text,
+)
+from riderless.models.exchange.symbrim import read_symbrim_text, symbrim_text
+from riderless.models.parameters import Bicycle, require_bicycle
+from riderless.models.text_file import read_text_file, why_unreadable
 
 LARGEST_FILE = 1_000_000  # bytes; a bicycle takes two thousand
 BICYCLE_FORMATS: dict[str, Callable[[Bicycle], str]] = {

@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from models.errors import InputError
-from models.moore import MOORE_CONSTANTS, bicycle_from_moore, moore_constants
-from models.parameters import Bicycle
+from riderless.models.errors import InputError
+from riderless.models.moore import MOORE_CONSTANTS, bicycle_from_moore, moore_constants
+from riderless.models.parameters import Bicycle
 
 SYMBRIM_FORMAT = "riderless symbrim constants 1"
 

@@ -6,9 +6,9 @@ from math import fsum
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from models.array_types import Array
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
 
 # Speed [m/s] where the modes are told apart. A critical speed above it is no speed of a bicycle: it is the
 # rounding of a leading coefficient that should be zero, as without spinning wheels.

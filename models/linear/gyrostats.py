@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from models.array_types import Array
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 MOST_TILT = 1.2  # rad
 

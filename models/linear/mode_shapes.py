@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.array_types import ComplexArray
-from models.errors import InputError
-from models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, named_modes
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
+from riderless.models.array_types import ComplexArray
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, named_modes
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
 
 MODE_NAMES = {WEAVE: "weave", WEAVE_TWIN: "weave", CAPSIZE: "capsize", CASTER: "caster"}  # by column of Modes.all
 

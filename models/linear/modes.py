@@ -24,8 +24,8 @@ import numpy as np
 from numpy.polynomial.polynomial import polyder, polyval2d
 from numpy.typing import ArrayLike, NDArray
 
-from models.array_types import Array, ComplexArray
-from models.linear.characteristic_polynomial import (
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.linear.characteristic_polynomial import (
     NAMING_SPEED,
     characteristic_coefficients,
     discriminant_polynomial,
@@ -34,10 +34,10 @@ from models.linear.characteristic_polynomial import (
     positive_roots,
     static_polynomial,
 )
-from models.linear.quartic import quartic_roots
-from models.linear.whipple import finite_speeds, system_matrix_at
-from models.parameters import Bicycle
-from models.tables import data_frame, describe_range, html_table
+from riderless.models.linear.quartic import quartic_roots
+from riderless.models.linear.whipple import finite_speeds, system_matrix_at
+from riderless.models.parameters import Bicycle
+from riderless.models.tables import data_frame, describe_range, html_table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
@@ -143,7 +143,7 @@ def eigenvalues(bicycle: Bicycle, v: ArrayLike) -> ComplexArray:
     Raises
     ------
     InputError
-        As of `models.linear.whipple.finite_speeds`.
+        As of `riderless.models.linear.whipple.finite_speeds`.
     """
     return _eigenvalues(bicycle, finite_speeds(v))
 

@@ -16,11 +16,11 @@ from math import cos, sin
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
-from models.errors import InputError
-from models.linear.whipple import system_matrix, totals
-from models.parameters import Bicycle, require_bicycle
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import system_matrix, totals
+from riderless.models.parameters import Bicycle, require_bicycle
 
 LATERAL_STATES = slice(4)  # the states of lean and steer
 PSI, Y_P = 4, 5

@@ -1,7 +1,7 @@
 """Linear bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
 
 ``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + S) q = f`` with q = (phi, delta): the linear bicycle of
-`models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
+`riderless.models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
-from models.array_types import Array
-from models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
-from models.errors import InputError
-from models.linear.whipple import CanonicalMatrices, canonical_matrices
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import CanonicalMatrices, canonical_matrices
+from riderless.models.parameters import Bicycle
 
 
 @dataclass(frozen=True)

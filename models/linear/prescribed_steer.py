@@ -30,11 +30,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from models.array_types import Array
-from models.bicycle_file import require_reals
-from models.coordinates import ANGLE_STATES, DELTA, DELTA_DOT, PHI, PHI_DOT, RATE_STATES
-from models.errors import InputError
-from models.linear.perturbed import Variant
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import require_reals
+from riderless.models.coordinates import ANGLE_STATES, DELTA, DELTA_DOT, PHI, PHI_DOT, RATE_STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
 
 SLOWEST_BANDWIDTH, FASTEST_BANDWIDTH = 1.0, 1000.0  # rad/s; slower balances no bicycle, faster is no motor's
 LEAST_DAMPING, MOST_DAMPING = 0.2, 5.0

@@ -8,7 +8,7 @@ a quarter of its time for many small matrices.
 
 import numpy as np
 
-from models.array_types import Array, ComplexArray
+from riderless.models.array_types import Array, ComplexArray
 
 MOST_STEPS = 3
 ROUNDING = 4e-16  # error of a coefficient, of the size of its terms, that no step makes smaller

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.array_types import Array
-from models.linear.whipple import canonical_matrices, totals
-from models.parameters import Bicycle
+from riderless.firmware_interface.kernels import njit
+from riderless.models.array_types import Array
+from riderless.models.linear.whipple import canonical_matrices, totals
+from riderless.models.parameters import Bicycle
 
 
 class SlipBalance(NamedTuple):

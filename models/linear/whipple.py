@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.array_types import Array
-from models.bicycle_file import shortened
-from models.coordinates import ANGLE_STATES, DELTA, INPUTS, PHI, RATE_STATES, STATES
-from models.errors import InputError
-from models.parameters import Bicycle, require_bicycle
-from models.tables import html_table
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import shortened
+from riderless.models.coordinates import ANGLE_STATES, DELTA, INPUTS, PHI, RATE_STATES, STATES
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle, require_bicycle
+from riderless.models.tables import html_table
 
 if TYPE_CHECKING:
     import control

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 
 def zoh(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[NDArray, NDArray]:

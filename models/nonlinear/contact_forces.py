@@ -7,8 +7,8 @@ of the whole bicycle about the rear contact, and of the front wheel's spin about
 A status is a sum of the flags below, 0 when the model holds.
 """
 
-from firmware_interface.kernels import njit
-from models.nonlinear.vectors import apply, cross3, inlined
+from riderless.firmware_interface.kernels import njit
+from riderless.models.nonlinear.vectors import apply, cross3, inlined
 
 REAR_LIFTS, FRONT_LIFTS, REAR_SLIPS, FRONT_SLIPS, OUTSIDE = 1, 2, 4, 8, 16
 STATUS_MEANINGS = {
@@ -38,7 +38,7 @@ def contact_forces_of(b, o, k, v, i, h, u4_dot, V_dot, u7_dot):
     ----------
     b : Packed
     o, k, v, i, h : Pose, Partials, Speeds, Inertia and Bias
-        Of the same instant, from `models.nonlinear.kernel.evaluate`.
+        Of the same instant, from `riderless.models.nonlinear.kernel.evaluate`.
     u4_dot, V_dot, u7_dot : float
         Rates of the independent speeds: roll [rad/s^2], rear rim [m/s^2] and steer [rad/s^2].
     """

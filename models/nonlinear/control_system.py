@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.array_types import Array
-from models.coordinates import INPUTS, Q_NAMES
-from models.nonlinear.equations import nonlinear_derivative
-from models.nonlinear.parameters import pack_bicycle
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.coordinates import INPUTS, Q_NAMES
+from riderless.models.nonlinear.equations import nonlinear_derivative
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.parameters import Bicycle
 
 if TYPE_CHECKING:
     import control  # type: ignore[import-untyped,unused-ignore]
@@ -20,9 +20,10 @@ NONLINEAR_INPUTS = (INPUTS[0], "T_rear", INPUTS[1])
 def nonlinear_system(bicycle: Bicycle) -> "control.NonlinearIOSystem":
     """Nonlinear bicycle as a python-control system, for its simulations, trims and linearisations.
 
-    States and outputs are the coordinates and the three independent speeds of `models.coordinates`; inputs are T_phi,
-    T_rear and T_delta [N m]. With ``q, u = initial_state(bicycle, v=5.0)`` a start is ``[*q, u[3], u[5], u[6]]``. The
-    pitch is integrated like the others; `simulate_nonlinear` keeps the front wheel on the ground more exactly.
+    States and outputs are the coordinates and the three independent speeds of `riderless.models.coordinates`; inputs
+    are T_phi, T_rear and T_delta [N m]. With ``q, u = initial_state(bicycle, v=5.0)`` a start is ``[*q, u[3], u[5],
+    u[6]]``. The pitch is integrated like the others; `simulate_nonlinear` keeps the front wheel on the ground more
+    exactly.
     """
     import control
 

@@ -12,20 +12,22 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.array_types import Array
-from models.bicycle_file import is_number, shortened
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R, REAR_TORQUE, U_DELTA, U_PHI
-from models.errors import InputError
-from models.nonlinear.contact_forces import OUTSIDE, inside
-from models.nonlinear.integrator import lower_front_wheel, rk4
-from models.nonlinear.parameters import Packed, pack_bicycle
-from models.nonlinear.simulation import initial_state
-from models.nonlinear.vectors import compiled, inlined
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number, shortened
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R, REAR_TORQUE, U_DELTA, U_PHI
+from riderless.models.errors import InputError
+from riderless.models.nonlinear.contact_forces import OUTSIDE, inside
+from riderless.models.nonlinear.integrator import lower_front_wheel, rk4
+from riderless.models.nonlinear.parameters import Packed, pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state
+from riderless.models.nonlinear.vectors import compiled, inlined
+from riderless.models.parameters import Bicycle
 
 LANES = 16
 _PARAMETERS = len(Packed._fields)
-_STATES = 12  # the eleven of `models.nonlinear.integrator`, and whether the bicycle is still riding (1) or held (0)
+_STATES = (
+    12  # the eleven of `riderless.models.nonlinear.integrator`, and whether the bicycle is still riding (1) or held (0)
+)
 _COORDINATES, _SPEEDS, _RIDING = slice(8), slice(U_PHI, U_DELTA + 1), 11  # where they are among these
 _ROLL_R = Packed._fields.index("roll_R")
 _L = LANES
@@ -103,13 +105,13 @@ def ride(p, x, T, dt, n):
 
 
 class Ensemble:
-    """Ensemble of N bicycles that ride together, from states of `models.nonlinear.simulation.initial_state`.
+    """Ensemble of N bicycles that ride together, from states of `riderless.models.nonlinear.simulation.initial_state`.
 
     Parameters
     ----------
     bicycles : sequence of N Bicycle
     q, u : (N, 8) arrays
-        Coordinates and speeds, as `models.coordinates`.
+        Coordinates and speeds, as `riderless.models.coordinates`.
 
     Raises
     ------

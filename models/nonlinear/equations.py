@@ -1,13 +1,13 @@
 """Nonlinear Whipple bicycle: accelerations, contact forces and steps in time, compiled functions on arrays.
 
-Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models.coordinates`. Compiled functions take
-``p`` of `models.nonlinear.parameters.pack_bicycle`, and neither check nor allocate. Outside the domain (`status`)
-results mean nothing; `integrate_step`, `integrate_steps` and `pitch` notice.
+Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `riderless.models.coordinates`. Compiled
+functions take ``p`` of `riderless.models.nonlinear.parameters.pack_bicycle`, and neither check nor allocate. Outside
+the domain (`status`) results mean nothing; `integrate_step`, `integrate_steps` and `pitch` notice.
 """
 
 from math import nan
 
-from models.coordinates import (
+from riderless.models.coordinates import (
     Q_DELTA,
     Q_PHI,
     Q_PSI,
@@ -23,8 +23,8 @@ from models.coordinates import (
     U_PHI,
     U_THETA_R,
 )
-from models.nonlinear.contact_forces import OUTSIDE, contact_forces_of, grip, inside
-from models.nonlinear.integrator import (
+from riderless.models.nonlinear.contact_forces import OUTSIDE, contact_forces_of, grip, inside
+from riderless.models.nonlinear.integrator import (
     NEWTON_STEPS_MAX,
     PITCH_TOLERANCE,
     lower_front_wheel,
@@ -32,9 +32,9 @@ from models.nonlinear.integrator import (
     settle_pitch,
     state_rates,
 )
-from models.nonlinear.kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
-from models.nonlinear.parameters import unpack_bicycle
-from models.nonlinear.vectors import compiled, inlined, sincos
+from riderless.models.nonlinear.kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
+from riderless.models.nonlinear.parameters import unpack_bicycle
+from riderless.models.nonlinear.vectors import compiled, inlined, sincos
 
 
 @inlined
@@ -159,7 +159,7 @@ def energy(p, q, u):
 def contact_forces(p, q, u, T, u_dot, out):
     """Write the forces of the ground into ``out``: rear then front wheel, each longitudinal, lateral, normal.
 
-    Directions as in `models.nonlinear.contact_forces`.
+    Directions as in `riderless.models.nonlinear.contact_forces`.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def contact_forces(p, q, u, T, u_dot, out):
 
 @compiled
 def status(p, q, u, T, friction):
-    """Status flags of `models.nonlinear.contact_forces`; 0: all is well.
+    """Status flags of `riderless.models.nonlinear.contact_forces`; 0: all is well.
 
     Parameters
     ----------

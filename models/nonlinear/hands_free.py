@@ -1,11 +1,10 @@
 """Turns without steer torque: the families of postures in which a bicycle circles by itself.
 
-Such postures, where gravity and motion are in line (`models.nonlinear.steady_turns`), are curves in the plane of lean
-and steer.
-They are followed from the straight running where they begin, at the capsize speed with the handlebar forward or
-reversed, and from wherever else a scan of the plane meets them. Basu-Mandal, Chatterjee and Papadopoulos (2007)
-describe the three families of the benchmark bicycle. A posture mirrored, (-phi, -delta), turns the other way and is
-not listed again: steer is to the right, between 0 and pi.
+Such postures, where gravity and motion are in line (`riderless.models.nonlinear.steady_turns`), are curves in the plane
+of lean and steer. They are followed from the straight running where they begin, at the capsize speed with the handlebar
+forward or reversed, and from wherever else a scan of the plane meets them. Basu-Mandal, Chatterjee and Papadopoulos
+(2007) describe the three families of the benchmark bicycle. A posture mirrored, (-phi, -delta), turns the other way and
+is not listed again: steer is to the right, between 0 and pi.
 """
 
 from collections.abc import Iterator
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.array_types import Array
-from models.bicycle_file import is_number, shortened
-from models.errors import InputError
-from models.nonlinear.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, turn_at_posture
-from models.parameters import Bicycle
-from models.tables import data_frame, describe_range, html_table
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number, shortened
+from riderless.models.errors import InputError
+from riderless.models.nonlinear.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, turn_at_posture
+from riderless.models.parameters import Bicycle
+from riderless.models.tables import data_frame, describe_range, html_table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]

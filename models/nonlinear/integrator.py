@@ -1,14 +1,14 @@
 """Integration of the nonlinear bicycle in time: rates of its state, a fourth-order step, the pitch put right.
 
-The state is the eight coordinates of `models.coordinates` and the speeds (u4, V, u7): roll rate, speed of the rear
-rim, steer rate. It is a tuple, and the functions are inlined by the compiler. The pitch is integrated with the rest
-and put right after each step.
+The state is the eight coordinates of `riderless.models.coordinates` and the speeds (u4, V, u7): roll rate, speed of the
+rear rim, steer rate. It is a tuple, and the functions are inlined by the compiler. The pitch is integrated with the
+rest and put right after each step.
 """
 
-from models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, U_DELTA, U_PHI, U_THETA_R
-from models.nonlinear.contact_forces import inside
-from models.nonlinear.kernel import evaluate, pose
-from models.nonlinear.vectors import inlined, sincos
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, U_DELTA, U_PHI, U_THETA_R
+from riderless.models.nonlinear.contact_forces import inside
+from riderless.models.nonlinear.kernel import evaluate, pose
+from riderless.models.nonlinear.vectors import inlined, sincos
 
 PITCH_TOLERANCE = 1e-8  # rad; the next change of Newton's method would be about the square of this
 NEWTON_STEPS_MAX = 20  # of that method; five do anywhere in the domain

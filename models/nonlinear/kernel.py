@@ -21,7 +21,17 @@ All functions are inlined by the compiler; vectors are tuples of three floats, w
 import math
 from typing import NamedTuple
 
-from models.nonlinear.vectors import add, apply, cross3, dot3, inlined, mix, sincos_tilt, tensor, tensor_rolled
+from riderless.models.nonlinear.vectors import (
+    add,
+    apply,
+    cross3,
+    dot3,
+    inlined,
+    mix,
+    sincos_tilt,
+    tensor,
+    tensor_rolled,
+)
 
 Vector3 = tuple[float, float, float]
 SymmetricTensor = tuple[float, float, float, float, float, float]  # xx, yy, zz, xy, xz, yz

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from models.array_types import Array
-from models.moore import moore_constants
-from models.nonlinear.vectors import inlined
-from models.parameters import Bicycle
+from riderless.models.array_types import Array
+from riderless.models.moore import moore_constants
+from riderless.models.nonlinear.vectors import inlined
+from riderless.models.parameters import Bicycle
 
 PlaneTensor = tuple[float, float, float, float]
 

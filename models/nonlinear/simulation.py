@@ -1,6 +1,6 @@
 """Simulation of the nonlinear bicycle: initial states, and rides recorded at every step.
 
-Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models.coordinates`.
+Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `riderless.models.coordinates`.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.array_types import Array
-from models.bicycle_file import is_number, shortened
-from models.coordinates import (
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number, shortened
+from riderless.models.coordinates import (
     Q_DELTA,
     Q_NAMES,
     Q_PHI,
@@ -23,13 +23,13 @@ from models.coordinates import (
     Q_X,
     Q_Y,
 )
-from models.errors import InputError
-from models.nonlinear.contact_forces import OUTSIDE, describe_status
-from models.nonlinear.equations import dependent_speeds, integrate_step, pitch, status
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.vectors import compiled
-from models.parameters import Bicycle
-from models.tables import data_frame, describe_range, html_table
+from riderless.models.errors import InputError
+from riderless.models.nonlinear.contact_forces import OUTSIDE, describe_status
+from riderless.models.nonlinear.equations import dependent_speeds, integrate_step, pitch, status
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.vectors import compiled
+from riderless.models.parameters import Bicycle
+from riderless.models.tables import data_frame, describe_range, html_table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
@@ -63,7 +63,7 @@ class Trajectory:
     q, u : (n, 8) arrays
         Coordinates and speeds, rad and m.
     status : (n,) array of int
-        Flags of `models.nonlinear.contact_forces` at each instant.
+        Flags of `riderless.models.nonlinear.contact_forces` at each instant.
     ended : str
         Why it ended before its time; empty when it did not.
     """

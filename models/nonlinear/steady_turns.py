@@ -9,7 +9,7 @@ two equations, for the accelerations of lean and steer, whose coefficients the n
 that of the rear wheel, follows from the energy. So a posture has at most one turn, found without iteration.
 
 Speeds: v of the rear contact, forward; psi_dot yaw, positive to the right. Angles in rad. Turns without steer torque
-are in `models.nonlinear.hands_free`.
+are in `riderless.models.nonlinear.hands_free`.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import null_space
 
-from models.array_types import Array
-from models.bicycle_file import is_number, shortened
-from models.coordinates import (
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number, shortened
+from riderless.models.coordinates import (
     ANGLE_STATES,
     PHI_DOT,
     Q_DELTA,
@@ -33,11 +33,11 @@ from models.coordinates import (
     Q_X,
     RATE_STATES,
 )
-from models.errors import InputError
-from models.nonlinear.equations import accelerations, dependent_speeds, energy, pitch
-from models.nonlinear.parameters import pack_bicycle
-from models.parameters import Bicycle
-from models.tables import html_table
+from riderless.models.errors import InputError
+from riderless.models.nonlinear.equations import accelerations, dependent_speeds, energy, pitch
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.parameters import Bicycle
+from riderless.models.tables import html_table
 
 LEAN_MAX = 1.5  # rad; a bicycle that leans more lies on the ground
 PITCH_MAX = 0.5  # rad from upright; with more the frame has tipped over a wheel, which is another way to stand
@@ -109,7 +109,7 @@ class SteadyTurn:
     def state(self) -> tuple[Array, Array]:
         """Coordinates and speeds, each (8,), of the nonlinear model; at the origin, heading along x.
 
-        A turn may steer by more than `models.nonlinear.simulation.simulate_nonlinear` takes.
+        A turn may steer by more than `riderless.models.nonlinear.simulation.simulate_nonlinear` takes.
         """
         q, u = np.zeros(8), np.zeros(8)
         q[[Q_PHI, Q_THETA, Q_DELTA]] = self.phi, self.theta, self.delta

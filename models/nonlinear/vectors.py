@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 # No reassociation (it would undo the exact reduction in `sincos`), and NaN stays NaN.
 FASTMATH = {"contract", "nsz", "arcp"}

@@ -1,8 +1,8 @@
 """Emulated bicycle on a belt that somebody else drives: its speed is the belt's, not that of a profile."""
 
-from firmware_interface.kernels import njit
-from models.plant.plant import Plant
-from models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
+from riderless.firmware_interface.kernels import njit
+from riderless.models.plant.plant import Plant
+from riderless.models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
 
 
 @njit(cache=True, nogil=True)

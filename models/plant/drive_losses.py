@@ -1,13 +1,13 @@
 """Losses of a steer drive between the torque that it reports and the steer axis, as a pull test finds them.
 
 A command T makes ``gain * arriving(T + offset)`` on the steer axis, of which ``friction`` takes its share. What arrives
-lacks the dead band, and lags behind by the hysteresis on its way up and down (`models.plant.steer_drive.passed_on`).
-The defaults are a drive that loses nothing.
+lacks the dead band, and lags behind by the hysteresis on its way up and down
+(`riderless.models.plant.steer_drive.passed_on`). The defaults are a drive that loses nothing.
 """
 
 from dataclasses import dataclass, fields
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 LEAST_DRIVE_GAIN, MOST_DRIVE_GAIN = 0.1, 3.0  # below and above it is another drive, or a wrong unit
 MOST_DRIVE_LOSS = 2.0  # N m, of each torque that is lost: more leaves nothing to balance with

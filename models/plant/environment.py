@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.errors import InputError
-from models.plant import sensors
-from models.plant.scenario import DELTA_MAX, PHI_MAX
+from riderless.firmware_interface.kernels import njit
+from riderless.models.errors import InputError
+from riderless.models.plant import sensors
+from riderless.models.plant.scenario import DELTA_MAX, PHI_MAX
 
 TRAINING_WHEEL_LEAN = np.radians(30.0)  # rad, the usual lean at which they touch
 CONTACT_RINGING = 150.0  # rad/s, at which a bicycle rings on its training wheels or steer stops

@@ -3,17 +3,17 @@
 The part of dv/dt in the lateral dynamics is left out, as everywhere in this project. A lateral force
 F on the rear frame at (x, z) does the virtual work F (delta y_P + x delta psi - z delta phi). With
 the rear contact fixed (delta y_P = 0) and the frame yawing as the steer turns (delta psi = mu delta
-delta with mu = c cos(lam) / w, from the heading equation in `models.linear.path`) the generalised forces are
+delta with mu = c cos(lam) / w, from the heading equation in `riderless.models.linear.path`) the generalised forces are
 T_phi = -z F and T_delta = mu x F.
 """
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.linear.path import PSI, Y_P
-from models.plant import sensors
-from models.plant.environment import weight_out_of_place
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.linear.path import PSI, Y_P
+from riderless.models.plant import sensors
+from riderless.models.plant.environment import weight_out_of_place
 
 
 @njit(cache=True, nogil=True)
@@ -89,7 +89,7 @@ def unbalance(p):
 
 @njit(cache=True, nogil=True)
 def track(p, x, v):
-    """Rates of heading, lateral and forward position, as in `models.linear.path`."""
+    """Rates of heading, lateral and forward position, as in `riderless.models.linear.path`."""
     return (v * x[DELTA] + p.c * x[DELTA_DOT]) * p.yaw, v * x[PSI], v
 
 

@@ -7,12 +7,12 @@ of `MOTION_STATES`.
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.linear.path import Y_P
-from models.plant import linear_dynamics, nonlinear_dynamics, steer_drive
-from models.plant.environment import contact, resistance
-from models.plant.records import (
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.linear.path import Y_P
+from riderless.models.plant import linear_dynamics, nonlinear_dynamics, steer_drive
+from riderless.models.plant.environment import contact, resistance
+from riderless.models.plant.records import (
     CORNER_SLOPE,
     CORNER_SPEED,
     CORNER_TIME,
@@ -27,7 +27,7 @@ from models.plant.records import (
     ROTOR_DOT,
     V,
 )
-from models.plant.scenario import DELTA_MAX, PHI_MAX
+from riderless.models.plant.scenario import DELTA_MAX, PHI_MAX
 
 UPRIGHT, LEANT, OFF_BELT = 0, 1, 2  # the cause of a fall
 

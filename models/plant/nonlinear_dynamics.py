@@ -1,8 +1,8 @@
 """Nonlinear Whipple model as the plant wants it: constraints on its motion, pushes, and its instruments.
 
 The plant's state gives roll, steer, their rates and the speed; pitch and the other speeds follow
-(`models.nonlinear.equations`). The kernel's coordinates, speeds and accelerations lie in the plant's state record, so
-that nothing is allocated: :func:`place` fills the first two, :func:`accelerations` the third.
+(`riderless.models.nonlinear.equations`). The kernel's coordinates, speeds and accelerations lie in the plant's state
+record, so that nothing is allocated: :func:`place` fills the first two, :func:`accelerations` the third.
 
 Whoever keeps the speed (a belt, a person on the pedals) does it through the rear wheel: the accelerations are affine in
 its torque, and the torque is the one that gives the wanted acceleration of the wheel.
@@ -19,8 +19,8 @@ and as the frame pitches at theta_dot they change at (h + rR) theta_dot and -x' 
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.coordinates import (
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import (
     DELTA,
     DELTA_DOT,
     PHI,
@@ -36,9 +36,9 @@ from models.coordinates import (
     ROLL_TORQUE,
     STEER_TORQUE,
 )
-from models.linear.path import PSI, Y_P
-from models.nonlinear import equations
-from models.plant.environment import weight_out_of_place
+from riderless.models.linear.path import PSI, Y_P
+from riderless.models.nonlinear import equations
+from riderless.models.plant.environment import weight_out_of_place
 
 
 @njit(cache=True, nogil=True)
@@ -178,7 +178,7 @@ def stand_still(p, s, x):
 
 @njit(cache=True, nogil=True)
 def report(p, s):
-    """Add to ``s.status`` what `models.nonlinear.equations.status` says of the accelerations last found.
+    """Add to ``s.status`` what `riderless.models.nonlinear.equations.status` says of the accelerations last found.
 
     A lateral force on the frame is not known there; while one acts, the lateral forces of the ground are not right.
     """

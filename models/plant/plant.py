@@ -4,10 +4,10 @@ Everything that moves is compiled: :func:`advance_plant` and :func:`read_plant` 
 one element, the parameters ``p`` (only read) and the state ``s``, and can be called from compiled
 code. :class:`Plant` fills the two and is the door for ordinary Python.
 
-The bicycle is the linear Whipple model (`models.plant.linear_dynamics`) at the speed the profile gives at each
-instant, or the nonlinear one (`models.plant.nonlinear_dynamics`). On a treadmill the belt takes the speed and the frame
-stands still, so its accelerometer does not feel dv/dt; on the floor it does. All else is the same (Galileo),
-and ``y_P`` on a treadmill is the lateral position relative to the belt's middle.
+The bicycle is the linear Whipple model (`riderless.models.plant.linear_dynamics`) at the speed the profile gives at
+each instant, or the nonlinear one (`riderless.models.plant.nonlinear_dynamics`). On a treadmill the belt takes the
+speed and the frame stands still, so its accelerometer does not feel dv/dt; on the floor it does. All else is the same
+(Galileo), and ``y_P`` on a treadmill is the lateral position relative to the belt's middle.
 
 Integration is RK4 with steps of at most 1 ms that never straddle an event (a command arriving, an
 edge of a kick, a corner of the speed profile, the steer coming to rest), with the drive's lag taken
@@ -18,16 +18,16 @@ away, and at which teeth, stops and training wheels touch, are found less exactl
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_interface.kernels import njit
-from models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA
-from models.errors import InputError
-from models.linear.path import LATERAL_STATES, PSI, Y_P
-from models.nonlinear.contact_forces import describe_status
-from models.parameters import Bicycle
-from models.plant import linear_dynamics, nonlinear_dynamics, sensors, side_slip, steer_drive, steer_servo
-from models.plant.environment import Surroundings, next_gust
-from models.plant.motion import forward, motion, motion_derivative, move, steer_slip
-from models.plant.records import (
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA
+from riderless.models.errors import InputError
+from riderless.models.linear.path import LATERAL_STATES, PSI, Y_P
+from riderless.models.nonlinear.contact_forces import describe_status
+from riderless.models.parameters import Bicycle
+from riderless.models.plant import linear_dynamics, nonlinear_dynamics, sensors, side_slip, steer_drive, steer_servo
+from riderless.models.plant.environment import Surroundings, next_gust
+from riderless.models.plant.motion import forward, motion, motion_derivative, move, steer_slip
+from riderless.models.plant.records import (
     CORNER_SPEED,
     CORNER_TIME,
     KICK_BEGIN,
@@ -43,11 +43,11 @@ from models.plant.records import (
     pack_kicks,
     pack_plant,
 )
-from models.plant.scenario import Kick, Knock, Scenario
-from models.plant.sensors import READINGS, Instruments
-from models.plant.side_slip import SideSlip
-from models.plant.steer_drive import TIME_RESOLUTION, SteerDrive
-from models.plant.tyres import FrontTyre, tyre_torque_after
+from riderless.models.plant.scenario import Kick, Knock, Scenario
+from riderless.models.plant.sensors import READINGS, Instruments
+from riderless.models.plant.side_slip import SideSlip
+from riderless.models.plant.steer_drive import TIME_RESOLUTION, SteerDrive
+from riderless.models.plant.tyres import FrontTyre, tyre_torque_after
 
 __all__ = [
     "FrontTyre",
@@ -246,7 +246,7 @@ class Plant:
     drive : SteerDrive
     instruments : Instruments
     model : str
-        Equations of motion, a name in `models.plant.records.PLANT_MODELS`.
+        Equations of motion, a name in `riderless.models.plant.records.PLANT_MODELS`.
     surroundings : Surroundings
     tyre : FrontTyre
     slip : SideSlip

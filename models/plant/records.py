@@ -3,23 +3,23 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA, RATE_STATES, T_DELTA
-from models.errors import InputError
-from models.linear.path import GROUND_STATES, LATERAL_STATES
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix, totals
-from models.nonlinear.parameters import Packed, pack_bicycle
-from models.parameters import Bicycle, require_bicycle
-from models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroundings, stiff
-from models.plant.scenario import MAX_SPEED_CORNERS, Knock, Scenario
-from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
-from models.plant.side_slip import SLIP_SETTINGS, SLIP_STATE, SideSlip, pack_slip
-from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
-from models.plant.steer_servo import SERVO_SETTINGS, SERVO_STATE, pack_servo, servo_step
-from models.plant.tyres import TYRE_SETTINGS, FrontTyre, pack_tyre
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA, RATE_STATES, T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.path import GROUND_STATES, LATERAL_STATES
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix, totals
+from riderless.models.nonlinear.parameters import Packed, pack_bicycle
+from riderless.models.parameters import Bicycle, require_bicycle
+from riderless.models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroundings, stiff
+from riderless.models.plant.scenario import MAX_SPEED_CORNERS, Knock, Scenario
+from riderless.models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
+from riderless.models.plant.side_slip import SLIP_SETTINGS, SLIP_STATE, SideSlip, pack_slip
+from riderless.models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
+from riderless.models.plant.steer_servo import SERVO_SETTINGS, SERVO_STATE, pack_servo, servo_step
+from riderless.models.plant.tyres import TYRE_SETTINGS, FrontTyre, pack_tyre
 
 LINEAR, NONLINEAR = 0, 1
 PLANT_MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
-X_P, V, ROTOR, ROTOR_DOT = 6, 7, 8, 9  # after those of `models.linear.path`
+X_P, V, ROTOR, ROTOR_DOT = 6, 7, 8, 9  # after those of `riderless.models.linear.path`
 MOTION_STATES = (*GROUND_STATES, "x_P", "v", "rotor", "rotor_dot")  # v only where nobody keeps the speed
 CORNER_TIME, CORNER_SPEED, CORNER_SLOPE = range(3)  # of a corner of the speed profile: s after release, m/s, m/s^2
 KICK_VALUES = 6
@@ -71,7 +71,7 @@ PLANT_STATE = np.dtype(
         ("held", "i8"),  # a person has it
         ("fallen", "i8"),  # and why
         ("t_fall", "f8"),  # s, and when
-        ("status", "i8"),  # flags of `models.nonlinear.contact_forces` seen since the release
+        ("status", "i8"),  # flags of `riderless.models.nonlinear.contact_forces` seen since the release
         ("t_release", "f8"),
         ("enabled_for", "f8"),  # s, the drive without a break
         ("disabled_for", "f8"),

@@ -9,9 +9,9 @@ from numbers import Integral
 
 import numpy as np
 
-from models.bicycle_file import is_number
-from models.errors import InputError
-from models.tables import describe_range, html_table
+from riderless.models.bicycle_file import is_number
+from riderless.models.errors import InputError
+from riderless.models.tables import describe_range, html_table
 
 SURFACES = ("treadmill", "floor")
 PHI_MAX, DELTA_MAX = np.radians(45.0), np.radians(60.0)  # beyond these the bicycle has fallen

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.errors import InputError
+from riderless.firmware_interface.kernels import njit
+from riderless.models.errors import InputError
 
 READINGS = np.dtype(
     [

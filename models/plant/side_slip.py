@@ -1,19 +1,19 @@
 """Tyres of the emulated bicycle that slip sideways, to first order in lean and steer; of the linear model only.
 
 The motion without slip goes on as it is, under the torques on lean and steer that the slip makes
-(`models.linear.side_slip`), held over a step. Kicks and wind are left out of the side forces.
+(`riderless.models.linear.side_slip`), held over a step. Kicks and wind are left out of the side forces.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
-from models.errors import InputError
-from models.linear.side_slip import roll_slip, slip_balance
-from models.parameters import Bicycle
-from models.plant.tyres import SLOWEST_ROLL, force_coefficients
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
+from riderless.models.errors import InputError
+from riderless.models.linear.side_slip import roll_slip, slip_balance
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.tyres import SLOWEST_ROLL, force_coefficients
 
 SLIP_SETTINGS = np.dtype(
     [
@@ -22,7 +22,7 @@ SLIP_SETTINGS = np.dtype(
         ("stiffness", "f8", (2,)),  # N, side force of rear and front tyre per angle of slip
         ("per_rate", "f8", (2, 2)),  # torques on lean and steer per slip acceleration
         ("per_slip", "f8", (2, 2)),  # ... per slip, times the speed
-        ("admittance", "f8", (2, 2)),  # as of `models.linear.side_slip.SlipBalance`
+        ("admittance", "f8", (2, 2)),  # as of `riderless.models.linear.side_slip.SlipBalance`
         ("across", "f8", (2, 2)),
         ("M_inv", "f8", (2, 2)),
         ("yaw", "f8", (2,)),  # 1/m, yaw rate per slip
@@ -123,7 +123,7 @@ def slip_on(p, s, h, v, x, x_dot):
     v : float
         Speed, m/s.
     x, x_dot : tuples
-        Motion and its rate now, in the order of `models.plant.records.MOTION_STATES`.
+        Motion and its rate now, in the order of `riderless.models.plant.records.MOTION_STATES`.
     """
     v = max(v, SLOWEST_ROLL)
     # the accelerations that the bicycle would have without the torques of the slip

@@ -1,7 +1,7 @@
 """Steer drive, between the torque commanded and the torque on the steer axis.
 
-A drive that is commanded a rate or an angle makes its torque itself (`models.plant.steer_servo`); what is said here of
-the enable, the greatest torque, the lag, the gain and friction goes for that torque too.
+A drive that is commanded a rate or an angle makes its torque itself (`riderless.models.plant.steer_servo`); what is
+said here of the enable, the greatest torque, the lag, the gain and friction goes for that torque too.
 
 A command passes, in this order, through
 
@@ -14,8 +14,8 @@ A command passes, in this order, through
    torque that is reported and lost on its way;
 6. ``gain``, the torque really made per torque asked for and reported (1 when the drive is honest);
 7. play in the gears, ``backlash``: the rotor then turns on its own, and torque reaches the steer axis only
-   where the teeth touch, through a stiff one-sided contact (`models.plant.environment`). Without play the rotor is
-   part of the handlebar.
+   where the teeth touch, through a stiff one-sided contact (`riderless.models.plant.environment`). Without play the
+   rotor is part of the handlebar.
 
 The steer axis itself rubs: viscous friction, and Coulomb friction as the set-valued law it is. While
 the axis turns the friction is ``coulomb`` against the motion; at rest it is whatever holds the axis
@@ -27,9 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
+from riderless.firmware_interface.kernels import njit
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 DELAY_MAX = 0.1  # s; keeps the ring buffer below finite for commands as fast as 10 kHz
 MAX_WAITING = 1024  # commands on their way at once

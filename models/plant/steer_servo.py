@@ -2,9 +2,9 @@
 
 The command passes, in this order, through the enable, the pure delay of the drive, and the limits ``rate_max`` and
 ``acceleration_max``: they shape a reference that the drive leads its steer by, as the ramps of a motor controller do.
-The inner loop (laws in `models.linear.prescribed_steer`) then asks for a torque; that is limited to ``torque_max`` and
-follows with the drive's ``lag``. Where the limit is reached the steer does not follow: the bicycle moves it. The
-integral of a PI stands still meanwhile.
+The inner loop (laws in `riderless.models.linear.prescribed_steer`) then asks for a torque; that is limited to
+``torque_max`` and follows with the drive's ``lag``. Where the limit is reached the steer does not follow: the bicycle
+moves it. The integral of a PI stands still meanwhile.
 
 The inner loop samples the steer at its axis, truly, once every step of the plant, 200 times in 1 / bandwidth or more.
 In a person's hands and after a fall the drive makes no torque and its reference is the steer, as in a drive that
@@ -13,11 +13,11 @@ is off: nothing winds up before the release.
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.coordinates import DELTA, DELTA_DOT
-from models.linear.prescribed_steer import InnerLoop
-from models.plant import steer_drive
-from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, SteerDrive
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import DELTA, DELTA_DOT
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant import steer_drive
+from riderless.models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, SteerDrive
 
 TORQUE_DRIVE, RATE_DRIVE, ANGLE_DRIVE = range(3)
 DRIVE_KINDS = {"torque": TORQUE_DRIVE, "rate": RATE_DRIVE, "angle": ANGLE_DRIVE}

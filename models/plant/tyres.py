@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
-from models.errors import InputError
-from models.linear.path import heading_rate, lateral_forces
-from models.parameters import Bicycle
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.path import heading_rate, lateral_forces
+from riderless.models.parameters import Bicycle
 
 REAR, FRONT = 0, 1  # wheels, as `lateral_forces` has them
 SLOWEST_ROLL = 0.1  # m/s, below which a path has no curvature that could be told
@@ -113,7 +113,7 @@ def tyre_torque_after(p, before, h, v, x, x_dot):
     v : float
         Speed, m/s.
     x, x_dot : tuples
-        Motion and its rate now, in the order of `models.plant.records.MOTION_STATES`.
+        Motion and its rate now, in the order of `riderless.models.plant.records.MOTION_STATES`.
     """
     speed = max(v, SLOWEST_ROLL)
     spin = p.spin_per_delta * x[DELTA] + p.spin_per_delta_dot * x[DELTA_DOT] / speed

@@ -5,7 +5,8 @@ asked for, the bars are free and obey drive, friction and their own weight::
 
     I delta_ddot = T - c delta_dot - k delta - friction
 
-A drive that obeys a steer rate or angle makes T from the steer's error, as in `models.linear.prescribed_steer`.
+A drive that obeys a steer rate or angle makes T from the steer's error, as in
+`riderless.models.linear.prescribed_steer`.
 """
 
 import math
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.linear.prescribed_steer import InnerLoop
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 FREE_STEER = math.nan  # as a steer angle: let the bars go
 _INNER_STEP = 0.001  # s, in which the inner loop of a drive is followed
@@ -36,7 +37,7 @@ class Bars:
 
 
 class ByHand:
-    """Plant of a virtual machine; see `firmware_interface.twins.virtual_node.PlantLike`.
+    """Plant of a virtual machine; see `riderless.firmware_interface.twins.virtual_node.PlantLike`.
 
     Parameters
     ----------

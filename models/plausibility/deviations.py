@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from math import sqrt
 
-from models.parameter_table import PARAMETERS
-from models.plausibility.parameter_units import units_of
-from models.plausibility.traits import TRAITS, Values
-from models.tables import plain_number
+from riderless.models.parameter_table import PARAMETERS
+from riderless.models.plausibility.parameter_units import units_of
+from riderless.models.plausibility.traits import TRAITS, Values
+from riderless.models.tables import plain_number
 
 _LARGEST_SHARE = 1.0 / 3.0  # of the parameter's size; of the catalogue's, the trail of Balanceassistv1 is largest, 0.24
 _LEAST_SHARE = 1e-4  # that a deviation read in another unit must have to explain it; nobody measures better
@@ -19,7 +19,7 @@ def odd_deviations(values: Values, std: Mapping[str, float]) -> Iterator[str]:
     Parameters
     ----------
     values
-        All parameters of `models.parameter_table.PARAMETERS`, SI; nan for one that nobody gave.
+        All parameters of `riderless.models.parameter_table.PARAMETERS`, SI; nan for one that nobody gave.
     std
         One standard deviation of some of them, SI.
     """

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import degrees, log, pi, radians
 
-from models.parameter_table import MASSES, PARAMETERS, RADII
-from models.plausibility.parameter_units import units_of
-from models.plausibility.traits import TRAITS, Values, odd_traits
-from models.tables import plain_number
+from riderless.models.parameter_table import MASSES, PARAMETERS, RADII
+from riderless.models.plausibility.parameter_units import units_of
+from riderless.models.plausibility.traits import TRAITS, Values, odd_traits
+from riderless.models.tables import plain_number
 
 STANDARD_GRAVITY = 9.80665  # m/s^2, newtons per kilogram
 RARE = 0.05  # oddness that a rarer mistake must save to be named before a usual one
@@ -106,7 +106,7 @@ def likely_mistakes(values: Values) -> tuple[Correction, ...]:
     Parameters
     ----------
     values
-        All parameters of `models.parameter_table.PARAMETERS`, SI; nan for one that nobody gave.
+        All parameters of `riderless.models.parameter_table.PARAMETERS`, SI; nan for one that nobody gave.
     """
     corrections: list[Correction] = []
     now = dict(values)

@@ -1,7 +1,8 @@
 """Units in which people write parameters of a bicycle: ``lam_deg``, ``w_mm``, ``IFxx_g_cm2``.
 
 One rule: a parameter may carry its unit behind an underscore, ``^`` left out and a space written ``_``. Without one it
-is in SI. The same table says what a value in the wrong unit looks like (`models.plausibility.likely_mistakes`).
+is in SI. The same table says what a value in the wrong unit looks like
+(`riderless.models.plausibility.likely_mistakes`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,7 @@ from math import pi
 from numbers import Real
 from typing import Any
 
-from models.parameter_table import PARAMETERS
+from riderless.models.parameter_table import PARAMETERS
 
 POUND, INCH, FOOT = 0.45359237, 0.0254, 0.3048  # kg, m, m
 

@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.cli import COMMANDS
-from hil.loop.limits import RANGES
-from hil.loop.states import Cause
-from models.parameter_table import PARAMETERS
+from riderless.experiments.cli import COMMANDS
+from riderless.hil.loop.limits import RANGES
+from riderless.hil.loop.states import Cause
+from riderless.models.parameter_table import PARAMETERS
 from tests.paths import DOCS
 from tests.sources import ROOMS
 
@@ -59,10 +59,10 @@ def test_the_page_of_files_has_every_key():
 def test_the_pages_of_python_have_every_name(room):
     from importlib import import_module
 
-    page, door = api.room_page(room), api.door_page()
-    for name in import_module(room).__all__:
-        assert re.search(rf":: {room}[\w.]*\.{name}\n", page), name
-        assert re.search(rf"`{name} <{room}[\w.]*\.{name}>`", door), name
+    page, door = api.room_page(f"riderless.{room}"), api.door_page()
+    for name in import_module(f"riderless.{room}").__all__:
+        assert re.search(rf":: riderless.{room}[\w.]*\.{name}\n", page), name
+        assert re.search(rf"`{name} <riderless.{room}[\w.]*\.{name}>`", door), name
 
 
 @pytest.mark.parametrize("draw", [drawings.side_view, drawings.rear_view, drawings.top_view])

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from experiments.datatypes import Response
-from models import catalogue
-from models.array_types import Array
-from models.coordinates import PHI_DOT
-from models.plant.plant import Kick
+from riderless.experiments.datatypes import Response
+from riderless.models import catalogue
+from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.plant.plant import Kick
 from tests.experiments.synthetic import coloured
 from tests.models.plant.riding import DT, free
 

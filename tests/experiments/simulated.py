@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import expm
 
-from experiments.datatypes import Dynamics, Marker, Response, Window
-from experiments.theory.theory import open_loop
-from models import catalogue
-from models.coordinates import PHI_DOT, STATES
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.experiments.datatypes import Dynamics, Marker, Response, Window
+from riderless.experiments.theory.theory import open_loop
+from riderless.models import catalogue
+from riderless.models.coordinates import PHI_DOT, STATES
+from riderless.models.linear.whipple import input_matrix, system_matrix
 
 DT = 0.005  # s
 

@@ -5,11 +5,11 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 from scipy.signal import lfilter
 
-from experiments.datatypes import Response
-from experiments.theory.theory import open_loop
-from models import catalogue
-from models.coordinates import PHI_DOT
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.experiments.datatypes import Response
+from riderless.experiments.theory.theory import open_loop
+from riderless.models import catalogue
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 
 DT = 0.005  # s
 KICK = 0.35  # rad/s of lean rate

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.signal import lfilter
 
-from experiments.datatypes import Marker, Response
-from models.array_types import Array
+from riderless.experiments.datatypes import Marker, Response
+from riderless.models.array_types import Array
 
 
 def coloured(rng: np.random.Generator, n: int, std: float, lag_1: float) -> Array:

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from experiments.blas_threads import THREADS
+from riderless.experiments.blas_threads import THREADS
 
 SHOW = (
     "from threadpoolctl import threadpool_info;"
     "print(*{library['num_threads'] for library in threadpool_info() if library['user_api'] == 'blas'})"
 )
-OURS = "import experiments;"
+OURS = "import riderless.experiments;"
 SCIPY = "import scipy.linalg;"
 
 
@@ -32,7 +32,8 @@ def threads(program: str, **settings: str) -> str:
         "import numpy;" + OURS + SCIPY,
         SCIPY + OURS,
         "import numpy, riderless; riderless.load_bicycle('Silver');" + SCIPY,
-        "from models import load_bicycle; load_bicycle('Silver'); from experiments import analyze;" + SCIPY,
+        "from riderless.models import load_bicycle; load_bicycle('Silver'); from riderless.experiments import analyze;"
+        + SCIPY,
     ],
 )
 def test_one_thread_whatever_was_imported_before(program):

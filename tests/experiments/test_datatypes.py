@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.estimators import ESTIMATORS, estimate
-from experiments.analysis.identification import Identification
-from experiments.analysis.verdict.conditions import ConditionMeans
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from experiments.analysis.windows.cut import make_window
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Comparison, Fit, Prediction
-from experiments.frequency.goodness_of_fit import ResponseGoodness
-from experiments.frequency.response import FrequencyResponse, Transfer
-from experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
-from experiments.theory.theory import open_loop
-from models import catalogue
+from riderless.experiments.analysis.estimators import ESTIMATORS, estimate
+from riderless.experiments.analysis.identification import Identification
+from riderless.experiments.analysis.verdict.conditions import ConditionMeans
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Comparison, Fit, Prediction
+from riderless.experiments.frequency.goodness_of_fit import ResponseGoodness
+from riderless.experiments.frequency.response import FrequencyResponse, Transfer
+from riderless.experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
+from riderless.experiments.theory.theory import open_loop
+from riderless.models import catalogue
 from tests.experiments.synthetic import kicked
 
 RESPONSE = replace(kicked(), bicycle=catalogue.load_bicycle("Silver"), label="Silver 5.0 m/s")

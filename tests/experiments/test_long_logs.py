@@ -21,7 +21,7 @@ def logs(tmp_path_factory):
 
 def memory(command, *arguments):
     """Largest memory [MB] of a command, and the JSON it prints."""
-    used = usage_of([sys.executable, "-m", "experiments.cli", command, *map(str, arguments), "--json"])
+    used = usage_of([sys.executable, "-m", "riderless.experiments.cli", command, *map(str, arguments), "--json"])
     assert used.code == 0
     return used.memory / 1e6, json.loads(used.said)
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration, calibrate, new_clock
-from firmware_interface.messages import RAW, SAMPLE
-from firmware_interface.node.hello import ask_hello
-from firmware_interface.node.protocol import new_receiver, receive_samples
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.messages import RAW, SAMPLE
+from riderless.firmware_interface.node.hello import ask_hello
+from riderless.firmware_interface.node.protocol import new_receiver, receive_samples
+from riderless.firmware_interface.port import SerialPort
 from tests.firmware_interface.wire import command_frame, record
 
 

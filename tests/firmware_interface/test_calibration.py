@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration, calibrate, drive_command, is_off_scale, new_clock, to_counts
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import (
+from riderless.firmware_interface.calibration import (
+    Calibration,
+    calibrate,
+    drive_command,
+    is_off_scale,
+    new_clock,
+    to_counts,
+)
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import (
     COMMAND_KIND_TORQUE,
     FAULT_BUS,
     FAULT_DRIVE,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from firmware_interface.calibration import (
+from riderless.firmware_interface.calibration import (
     Calibration,
     calibrate,
     drive_command,
@@ -15,8 +15,8 @@ from firmware_interface.calibration import (
     steer_command,
     to_counts,
 )
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import (
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import (
     COMMAND_KIND_ANGLE,
     COMMAND_KIND_RATE,
     COMMAND_KIND_TORQUE,

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from firmware_interface.child_processes import QUIET_SPAWN
+from riderless.firmware_interface.child_processes import QUIET_SPAWN
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.02, 0.1])

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-import firmware_interface
-from firmware_interface import (
+from riderless import firmware_interface
+from riderless.firmware_interface import (
     Calibration,
     DeviceError,
     Fault,
@@ -28,13 +28,13 @@ def test_each_name_is_there_and_public(name):
 
 
 def test_importing_the_room_loads_nothing_heavy():
-    script = f"import sys, firmware_interface; print([name for name in {HEAVY} if name in sys.modules])"
+    script = f"import sys, riderless.firmware_interface; print([name for name in {HEAVY} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 
 
 def test_unknown_name():
-    with pytest.raises(AttributeError, match="module 'firmware_interface' has no attribute 'bicycle'"):
+    with pytest.raises(AttributeError, match=r"module 'riderless\.firmware_interface' has no attribute 'bicycle'"):
         _ = firmware_interface.bicycle
 
 

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.port import open_port
-from firmware_interface.port_users import port_users
-from firmware_interface.twins.pseudo_port import PseudoPort
-from firmware_interface.twins.virtual_node import NodeConfig
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.port import open_port
+from riderless.firmware_interface.port_users import port_users
+from riderless.firmware_interface.twins.pseudo_port import PseudoPort
+from riderless.firmware_interface.twins.virtual_node import NodeConfig
 from tests.firmware_interface.twins.plants import Spinner
 
 NOBODY = 65534
@@ -19,7 +19,8 @@ HOLD = "fd = os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY)"
 RENAMED = "open('/proc/self/comm', 'wb').write(b'caf\\xe9'); " + HOLD
 OURS = "port = open_port(sys.argv[1])"
 HOLDER = (
-    "import os, sys; from firmware_interface.port import open_port; {}; print('has it', flush=True); sys.stdin.read()"
+    "import os, sys; from riderless.firmware_interface.port import open_port; "
+    "{}; print('has it', flush=True); sys.stdin.read()"
 )
 
 
@@ -105,7 +106,7 @@ def test_the_device_behind_a_pseudo_terminal_is_no_other_program(pseudo):
         [
             sys.executable,
             "-c",
-            f"from firmware_interface.port_users import port_users; print(port_users({pseudo.path!r}))",
+            f"from riderless.firmware_interface.port_users import port_users; print(port_users({pseudo.path!r}))",
         ],
         capture_output=True,
         text=True,

@@ -8,8 +8,8 @@ from cobs import cobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_interface.framing import MAX_PAYLOAD, crc_ccitt, new_decoder
-from firmware_interface.node import reference_codec
+from riderless.firmware_interface.framing import MAX_PAYLOAD, crc_ccitt, new_decoder
+from riderless.firmware_interface.node import reference_codec
 from tests.firmware_interface.wire import as_bytes, framed, payloads
 
 PAYLOADS = st.one_of(

@@ -13,12 +13,12 @@ import pytest
 from tests.paths import ROOT
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-KERNEL = "from firmware_interface.kernels import njit\n@njit(cache=True)\ndef double(x):\n    return 2 * x\n"
+KERNEL = "from riderless.firmware_interface.kernels import njit\n@njit(cache=True)\ndef double(x):\n    return 2 * x\n"
 CALLER = """
 from numba import types
-from firmware_interface.by_address import entry_of
-from firmware_interface.kernels import njit
-from models.kernel import double
+from riderless.firmware_interface.by_address import entry_of
+from riderless.firmware_interface.kernels import njit
+from riderless.models.kernel import double
 @njit(cache=True)
 def one_more(x):
     return double(x) + 1
@@ -88,10 +88,12 @@ def test_nobody_else_may_write_there_whatever_the_umask(umask, home):
 @pytest.fixture
 def sources(tmp_path):
     """Copy of the rooms with kernels, and in it a kernel in one file that calls one in another."""
+    package = tmp_path / "sources" / "riderless"
+    shutil.copytree(ROOT / "riderless", package, ignore=shutil.ignore_patterns("__pycache__"))
     for room in ("models", "firmware_interface", "hil"):
-        shutil.copytree(ROOT / room, tmp_path / "sources" / room, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "sources" / "models" / "kernel.py").write_text(KERNEL, encoding="utf-8")
-    (tmp_path / "sources" / "models" / "caller.py").write_text(CALLER, encoding="utf-8")
+        shutil.copytree(ROOT / room, package / room, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "models" / "kernel.py").write_text(KERNEL, encoding="utf-8")
+    (package / "models" / "caller.py").write_text(CALLER, encoding="utf-8")
     return tmp_path / "sources"
 
 
@@ -99,9 +101,9 @@ def sources(tmp_path):
 @pytest.mark.parametrize("chosen", ["", "os.environ['NUMBA_CACHE_DIR'] = os.path.expanduser('~/mine');"])
 def test_a_script_of_ones_own_never_runs_what_was_compiled_of_earlier_sources(sources, home, chosen, called):
     """Nor where the function that it calls stands in another file, of which numba asks nothing."""
-    program = f"import os; {chosen} from models.caller import {called}; print({called}(2))"
+    program = f"import os; {chosen} from riderless.models.caller import {called}; print({called}(2))"
     assert run_at_home(home, sources, program).stdout == "5\n"
-    kernel = sources / "models" / "kernel.py"
+    kernel = sources / "riderless" / "models" / "kernel.py"
     kernel.write_text(KERNEL.replace("2 * x", "7 * x"), encoding="utf-8")
     assert run_at_home(home, sources, program).stdout == "15\n"
     kernel.write_text(KERNEL, encoding="utf-8")
@@ -109,10 +111,10 @@ def test_a_script_of_ones_own_never_runs_what_was_compiled_of_earlier_sources(so
 
 
 def test_a_module_with_another_name_is_another_state(sources, home):
-    program = "from firmware_interface.kernel_folder import sources_fingerprint; print(sources_fingerprint())"
+    program = "from riderless.firmware_interface.kernel_folder import sources_fingerprint; print(sources_fingerprint())"
     before = run_at_home(home, sources, program).stdout
     assert run_at_home(home, sources, program).stdout == before
-    os.rename(sources / "models" / "caller.py", sources / "models" / "callers.py")
+    os.rename(sources / "riderless" / "models" / "caller.py", sources / "riderless" / "models" / "callers.py")
     assert run_at_home(home, sources, program).stdout != before
 
 
@@ -196,7 +198,7 @@ def test_who_has_no_home_gets_no_folder_of_that_name(home):
 def test_windows_has_neither_owners_nor_modes(home):
     program = """
 import os, sys
-from firmware_interface.kernel_folder import kernel_folder
+from riderless.firmware_interface.kernel_folder import kernel_folder
 sys.platform = "win32"
 del os.getuid
 print(kernel_folder())

@@ -8,8 +8,8 @@ FUNCTIONS = """
 import sys
 import numba  # before us, as a script may: it has read its settings
 from numba import types
-from firmware_interface.by_address import entry_of
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.by_address import entry_of
+from riderless.firmware_interface.kernels import njit
 
 @njit(cache=True, nogil=True)
 def double(x):

@@ -13,22 +13,22 @@ from tests.paths import ROOT
 
 POOLS = {  # each begins two workers, or one; the first piece of work is soon done, and its worker waits for another
     "spread": """
-from experiments.campaigns.sweeps import spread
+from riderless.experiments.campaigns.sweeps import spread
 for _ in spread(stay, [0.0, 600.0], jobs=2): pass
 """,
     "fits of a page": """
-from experiments.live.fits import new_fitter
+from riderless.experiments.live.fits import new_fitter
 list(new_fitter().map(stay, [0.0, 600.0]))
 """,
     "profiles": """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from experiments.analysis.likelihood import profile
+from riderless.experiments.analysis.likelihood import profile
 list(ProcessPoolExecutor(2, get_context("fork"), profile._take, (None,)).map(stay, [0.0, 600.0]))
 """,
     "busy processes": """
 import time
-from experiments.studies.fault_injection.realtime.controller_process import busy
+from riderless.experiments.studies.fault_injection.realtime.controller_process import busy
 with busy(2):
     for _ in range(2): stay(0.0)
     time.sleep(600.0)

@@ -5,8 +5,8 @@ import os
 import pytest
 import serial
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.port import open_port
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.port import open_port
 
 
 def test_open_port(terminal):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import kstest
 
-from firmware_interface.random_stream import draw_normal, draw_uniform
+from riderless.firmware_interface.random_stream import draw_normal, draw_uniform
 
 STREAM = np.dtype([("word", "u8")])
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from firmware_interface.framing import FRAME_OVERHEAD, MAX_FRAME, close_frame, next_frame
-from firmware_interface.messages import COMMAND, RAW
-from firmware_interface.node.protocol import encode_command, encode_sample
+from riderless.firmware_interface.framing import FRAME_OVERHEAD, MAX_FRAME, close_frame, next_frame
+from riderless.firmware_interface.messages import COMMAND, RAW
+from riderless.firmware_interface.node.protocol import encode_command, encode_sample
 
 SESSION = 0x5A2B10C3  # of the nodes in these tests, as the document works it out
 

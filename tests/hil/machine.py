@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hil.design.methods import design
-from hil.rig.rig import Rig
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node, emulated_plant
-from hil.runners.operator import Operator
-from models import catalogue
-from models.plant.plant import Kick, Scenario
+from riderless.hil.design.methods import design
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node, emulated_plant
+from riderless.hil.runners.operator import Operator
+from riderless.models import catalogue
+from riderless.models.plant.plant import Kick, Scenario
 
 
 def rig_of(name="Silver", **changes):
@@ -30,7 +30,7 @@ def scenario(v=5.0, seed=1, kicks=(1.0,)):
 
 def lockstep_rows(duration=3.0, method="lqr", spoil=lambda loop, plant: None, seed=1, **changes):
     """Rows of one lockstep run, and its outcome."""
-    from hil.runners import lockstep
+    from riderless.hil.runners import lockstep
 
     rig = rig_of(**changes)
     loop = new_loop(rig, gains(rig, method), rig.calibrated().as_record())

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.controllers.lti import LTIController
-from hil.controllers.timing import LoopTiming
-from hil.design.compensators.current_estimator import ESTIMATOR_INPUTS, YAW_SUM, current_estimator_law
-from models.linear.gyrostats import Gyrostat, bicycle_of_gyrostats
-from models.parameters import Bicycle
+from riderless.hil.controllers.lti import LTIController
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.compensators.current_estimator import ESTIMATOR_INPUTS, YAW_SUM, current_estimator_law
+from riderless.models.linear.gyrostats import Gyrostat, bicycle_of_gyrostats
+from riderless.models.parameters import Bicycle
 from tests.paths import ROOT
 
 FILE = ROOT.parent / "shared/reference/peterson_robot_bicycle.json"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-import hil
+from riderless import hil
 from tests.paths import ROOT
 
 HEAVY = ("numpy", "numba", "scipy", "control", "pandas", "pydantic", "matplotlib", "serial")
@@ -26,16 +26,21 @@ def test_everything_that_is_named_is_there():
 
 
 def test_the_door_imports_nothing_heavy():
-    found = python(f"import sys, hil; print([name for name in {HEAVY} if name in sys.modules])")
+    found = python(f"import sys, riderless.hil; print([name for name in {HEAVY} if name in sys.modules])")
     assert found.strip() == "[]"
-    assert python("import sys, hil; print(sorted(m for m in sys.modules if m.startswith('hil.')))").strip() == "[]"
+    assert (
+        python(
+            "import sys, riderless.hil; print(sorted(m for m in sys.modules if m.startswith('riderless.hil.')))"
+        ).strip()
+        == "[]"
+    )
 
 
 def test_a_run_without_a_path_waits_for_no_scientific_library():
     """The signal library alone takes most of a second, half of what there was before a warm first tick."""
     libraries = ("scipy.linalg", "scipy.signal", "scipy.optimize", "scipy.interpolate", "scipy.stats")
     code = f"print([name for name in {libraries} if name in sys.modules])"
-    assert python(f"import sys, hil.runners.warmup, hil.runners.session; {code}") == "[]\n"
+    assert python(f"import sys, riderless.hil.runners.warmup, riderless.hil.runners.session; {code}") == "[]\n"
 
 
 CALL = "design(load_bicycle('Silver'), 'lqr', [5.0])"
@@ -44,20 +49,21 @@ CALL = "design(load_bicycle('Silver'), 'lqr', [5.0])"
 @pytest.mark.parametrize(
     "code",
     [
-        f"from hil import design; print({CALL}.method)",
-        f"import hil; print(hil.{CALL}.method)",
-        f"import hil.design.lqr; from hil import design; print({CALL}.method)",
-        f"from hil.design.schedule import GainSchedule; import hil; print(hil.{CALL}.method)",
-        f"import hil; g = hil.{CALL}; import hil.design.methods as m; print(m.{CALL}.method)",
-        f"from hil import design; import hil.design.margins; from hil import design; print({CALL}.method)",
-        f"from hil import *; print({CALL}.method)",
+        f"from riderless.hil import design; print({CALL}.method)",
+        f"from riderless import hil; print(hil.{CALL}.method)",
+        f"import riderless.hil.design.lqr; from riderless.hil import design; print({CALL}.method)",
+        f"from riderless.hil.design.schedule import GainSchedule; from riderless import hil; print(hil.{CALL}.method)",
+        f"from riderless import hil; g = hil.{CALL}; import riderless.hil.design.methods as m; print(m.{CALL}.method)",
+        "from riderless.hil import design; import riderless.hil.design.margins; from riderless.hil import design; "
+        f"print({CALL}.method)",
+        f"from riderless.hil import *; print({CALL}.method)",
     ],
 )
 def test_design_is_the_function_whatever_was_imported_before(code):
-    assert python(f"from models.catalogue import load_bicycle; {code}").strip() == "lqr"
+    assert python(f"from riderless.models.catalogue import load_bicycle; {code}").strip() == "lqr"
 
 
 def test_design_shows_the_signature_of_the_function():
-    from hil.design.methods import design
+    from riderless.hil.design.methods import design
 
     assert inspect.signature(hil.design) == inspect.signature(design)

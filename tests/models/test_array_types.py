@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from models.array_types import row_parts, true_spans
+from riderless.models.array_types import row_parts, true_spans
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7])

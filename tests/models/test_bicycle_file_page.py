@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.parameters import PARAMETERS, Bicycle
-from models.plausibility.parameter_units import UNITS
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.parameters import PARAMETERS, Bicycle
+from riderless.models.plausibility.parameter_units import UNITS
 from tests.models.plausibility.bicycle_mistakes import values_of
 from tests.paths import DOCS
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from models import catalogue
-from models.errors import InputError
-from models.parameters import PARAMETERS
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.parameters import PARAMETERS
 from tests.paths import REFERENCE
 
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from models import catalogue, conventions
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA
-from models.nonlinear.equations import accelerations
-from models.nonlinear.parameters import pack_bicycle
+from riderless.models import catalogue, conventions
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA
+from riderless.models.nonlinear.equations import accelerations
+from riderless.models.nonlinear.parameters import pack_bicycle
 from tests.models.nonlinear.test_equations import accelerate, random_states
 from tests.paths import REFERENCE
 

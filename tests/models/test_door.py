@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import models
-from models import Kick, named_modes
-from models.errors import InputError
-from models.lazy_door import lazy
-from models.tables import html_table
+from riderless import models
+from riderless.models import Kick, named_modes
+from riderless.models.errors import InputError
+from riderless.models.lazy_door import lazy
+from riderless.models.tables import html_table
 
 SPEEDS = np.linspace(0.0, 10.0, 41)
 HEAVY = ("numpy", "numba", "scipy", "control", "pandas", "matplotlib")
@@ -99,24 +99,24 @@ def test_no_name_of_the_door_is_that_of_a_module():
 
 
 def test_the_door_imports_nothing_heavy():
-    loaded = run(f"import sys, models; print([name for name in {HEAVY} if name in sys.modules])")
+    loaded = run(f"import sys, riderless.models; print([name for name in {HEAVY} if name in sys.modules])")
     assert loaded.strip() == "[]"
 
 
 def test_bicycles_and_modes_need_no_compiler():
-    code = "import sys, models; models.named_modes(models.load_bicycle('Benchmark'), [5.0]); "
+    code = "import sys; from riderless import models; models.named_modes(models.load_bicycle('Benchmark'), [5.0]); "
     assert run(code + "print('numba' in sys.modules, 'control' in sys.modules)").split() == ["False", "False"]
 
 
 def test_an_unknown_name_is_refused_like_any_other():
-    with pytest.raises(AttributeError, match="module 'models' has no attribute 'wheelbarrow'"):
+    with pytest.raises(AttributeError, match=r"module 'riderless\.models' has no attribute 'wheelbarrow'"):
         models.wheelbarrow  # noqa: B018
     with pytest.raises(ImportError):
-        importlib.import_module("models.wheelbarrow")
+        importlib.import_module("riderless.models.wheelbarrow")
 
 
 def test_a_name_is_imported_once():
-    get, names = lazy("models", {"Bicycle": "models.parameters"})
+    get, names = lazy("riderless.models", {"Bicycle": "riderless.models.parameters"})
     assert get("Bicycle") is vars(models)["Bicycle"]
     assert "Bicycle" in names()
 

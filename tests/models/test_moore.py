@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from models.catalogue import bicycle_names, load_bicycle
-from models.errors import InputError
-from models.moore import MOORE_CONSTANTS, bicycle_from_moore, moore_constants
-from models.parameters import PARAMETERS, Bicycle
+from riderless.models.catalogue import bicycle_names, load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.moore import MOORE_CONSTANTS, bicycle_from_moore, moore_constants
+from riderless.models.parameters import PARAMETERS, Bicycle
 from tests.paths import REFERENCE
 
 # of the benchmark bicycle, printed in the documentation of DynamicistToolKit 0.7 (dtk.bicycle.benchmark_to_moore)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models.noise_statistics import (
+from riderless.models.noise_statistics import (
     STDS_95,
     robust_deviation,
     uneven_noise_variance,

@@ -8,9 +8,9 @@ import pickle  # noqa: S403
 import numpy as np
 import pytest
 
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.parameters import PARAMETERS, Bicycle, principal_moments
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.parameters import PARAMETERS, Bicycle, principal_moments
 
 
 @pytest.fixture

@@ -16,22 +16,22 @@ from numba import njit
 from rich.console import Console
 from rich.table import Table
 
-from firmware_interface.messages import RAW
-from firmware_interface.node import reference_codec
-from firmware_interface.node.protocol import encode_sample, new_receiver, receive_samples
-from firmware_interface.twins.faults import TO_NODE
-from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import drive_output, sampling_instant
-from hil.controllers.compiled import read_law
-from hil.controllers.lti import LTI_INPUTS, LTIController
-from hil.loop.tick import tick
-from hil.loop.tick_record import TICK
-from hil.rig.file import read_rig
-from hil.runners import libc, lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node, emulated_plant
-from hil.runners.operator import Operator
-from models.plant import plant as bicycle_plant
+from riderless.firmware_interface.messages import RAW
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.protocol import encode_sample, new_receiver, receive_samples
+from riderless.firmware_interface.twins.faults import TO_NODE
+from riderless.firmware_interface.twins.faulty_link import fetch, post
+from riderless.firmware_interface.twins.faulty_node import drive_output, sampling_instant
+from riderless.hil.controllers.compiled import read_law
+from riderless.hil.controllers.lti import LTI_INPUTS, LTIController
+from riderless.hil.loop.tick import tick
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners import libc, lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node, emulated_plant
+from riderless.hil.runners.operator import Operator
+from riderless.models.plant import plant as bicycle_plant
 from tests.hil.machine import gains, rig_of, scenario
 from tests.paths import DOCS, ROOT
 from tests.process_usage import usage_of
@@ -42,8 +42,8 @@ TICKS = 20_000
 SHORT_RUN, LONG_RUN = 600.0, 5 * 3600.0  # s, of the log that is analysed; the longer one takes 4 GB and ten minutes
 STARTED = (  # as `riderless run` with a rig file and a file of gains
     "import sys, time; t = time.perf_counter(); from pathlib import Path;"
-    "from hil.controllers.registry import read_controller; from hil.rig.file import read_rig;"
-    "from hil.runners.warmup import warm_up; rig = read_rig(Path(sys.argv[1]));"
+    "from riderless.hil.controllers.registry import read_controller; from riderless.hil.rig.file import read_rig;"
+    "from riderless.hil.runners.warmup import warm_up; rig = read_rig(Path(sys.argv[1]));"
     "warm_up(rig, read_controller(sys.argv[2], rig.bicycle, rig.timing, rig.drive)); print(time.perf_counter() - t)"
 )
 
@@ -158,7 +158,7 @@ def start_up() -> tuple[float, float]:
 
 def first_look() -> float:
     """Seconds of what `make run` begins with, everything compiled on the way."""
-    command = [sys.executable, "-m", "experiments.cli", "campaign", "docs/campaigns/first_look.toml", "--out"]
+    command = [sys.executable, "-m", "riderless.experiments.cli", "campaign", "docs/campaigns/first_look.toml", "--out"]
     with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as out:
         began = time.perf_counter()
         subprocess.run(
@@ -169,7 +169,7 @@ def first_look() -> float:
 
 def command_time(*arguments: str) -> float:
     """Seconds of `riderless ARGUMENTS`, best of seven."""
-    command = [sys.executable, "-m", "experiments.cli", *arguments]
+    command = [sys.executable, "-m", "riderless.experiments.cli", *arguments]
 
     def once() -> float:
         began = time.perf_counter()
@@ -182,7 +182,7 @@ def command_time(*arguments: str) -> float:
 def long_analysis(seconds: float) -> tuple[float, float, float]:
     """Size of a log at 1 kHz [MB], and processor time [s] and memory [MB] of its analysis in a process of its own."""
     with tempfile.TemporaryDirectory() as root:
-        asked = [sys.executable, "-m", "experiments.cli", "analyze", "--json"]
+        asked = [sys.executable, "-m", "riderless.experiments.cli", "analyze", "--json"]
         warm = write_long_log(Path(root) / "warm", 20.0)  # so that nothing is compiled in what is measured
         subprocess.run([*asked, str(warm)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
         log = write_long_log(Path(root) / "long", seconds)

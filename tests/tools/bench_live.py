@@ -21,16 +21,16 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from experiments.emulation.spawn import start_twin
-from experiments.live.launch import LiveServerProcess
-from hil.live.feed import LiveFeed, open_feed
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.rig import Rig, RigPort
-from hil.runners.operator import Operator
-from hil.runners.session import run_realtime
-from hil.runners.warmup import warm_up
-from models import catalogue
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.hil.live.feed import LiveFeed, open_feed
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.session import run_realtime
+from riderless.hil.runners.warmup import warm_up
+from riderless.models import catalogue
 from tests.experiments.live.shared_memory import areas, socket_address
 from tests.experiments.live.test_server import HELLO, deaf_page
 from tests.hil.machine import gains, scenario

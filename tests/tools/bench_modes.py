@@ -6,10 +6,10 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from models.catalogue import load_bicycle
-from models.linear.modes import eigenvalues, named_modes
-from models.linear.whipple import canonical_matrices
-from models.parameters import PARAMETERS, Bicycle
+from riderless.models.catalogue import load_bicycle
+from riderless.models.linear.modes import eigenvalues, named_modes
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import PARAMETERS, Bicycle
 
 SPEEDS = np.linspace(0.0, 10.0, 1000)
 

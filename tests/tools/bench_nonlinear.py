@@ -6,12 +6,12 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from models import catalogue
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
-from models.nonlinear.ensemble import LANES, Ensemble
-from models.nonlinear.equations import integrate_steps, nonlinear_derivative
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.simulation import initial_state
+from riderless.models import catalogue
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
+from riderless.models.nonlinear.ensemble import LANES, Ensemble
+from riderless.models.nonlinear.equations import integrate_steps, nonlinear_derivative
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state
 
 DURATION, DT = 5.0, 0.001  # s, figure 4 of Meijaard et al. (2007)
 BICYCLES = 8 * LANES

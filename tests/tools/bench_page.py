@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.live.feed import LiveFeed, open_feed
+from riderless.hil.live.feed import LiveFeed, open_feed
 from tests.browser import a_browser
 from tests.experiments.live.page.looking import a_page
 from tests.experiments.live.page.pixels import Pixels, ages

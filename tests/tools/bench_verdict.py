@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, bicycle_verdict
-from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.datatypes import Response
-from experiments.recordings.read import read_recording
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, bicycle_verdict
+from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.read import read_recording
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.plant.steer_drive import SteerDrive
 
 SEED = 4
 SPEEDS = (3.0, 5.0, 5.6)  # m/s, Benchmark under a controller

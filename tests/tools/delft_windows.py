@@ -16,13 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.onsets.kicks import DetectedKick, KickRules, background_amplitude, find_kicks, without_bias
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Fit, Rejected, Response, Window
-from experiments.recordings import foreign
-from experiments.studies.markdown_tables import markdown_table, put_tables
-from models.noise_statistics import robust_deviation
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.onsets.kicks import (
+    DetectedKick,
+    KickRules,
+    background_amplitude,
+    find_kicks,
+    without_bias,
+)
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Fit, Rejected, Response, Window
+from riderless.experiments.recordings import foreign
+from riderless.experiments.studies.markdown_tables import markdown_table, put_tables
+from riderless.models.noise_statistics import robust_deviation
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed
 

@@ -5,13 +5,13 @@ python -m tests.tools.drive_bandwidth
 
 import numpy as np
 
-from experiments.studies.markdown_tables import markdown_table
-from hil.design.methods import LoopTiming, design
-from hil.design.sampled_plant import continuous
-from hil.design.steered.sampled_steer import sampled_steer
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.hil.design.methods import LoopTiming, design
+from riderless.hil.design.sampled_plant import continuous
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 SPEEDS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # m/s
 BANDWIDTHS = np.round(np.geomspace(20.0, 1000.0, 25), 0)  # rad/s

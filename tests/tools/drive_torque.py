@@ -5,10 +5,10 @@ python -m tests.tools.drive_torque
 
 import numpy as np
 
-from experiments.studies.markdown_tables import markdown_table
-from hil.design.methods import GainSchedule, design
-from models.catalogue import load_bicycle
-from models.linear.prescribed_steer import InnerLoop
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.hil.design.methods import GainSchedule, design
+from riderless.models.catalogue import load_bicycle
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.design.steered_ride import steered_ride
 
 START = np.array([np.radians(3.0), 0.0, 0.35, 0.0])  # lean and the lean rate of a kick

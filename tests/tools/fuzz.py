@@ -29,14 +29,14 @@ import numpy as np
 from numba import njit
 from rich.console import Console
 
-from firmware_interface import framing
-from firmware_interface.calibration import Calibration
-from firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame
-from firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, RAW
-from firmware_interface.node import reference_codec
-from firmware_interface.node.firmware_state import FIRMWARE, new_firmware
-from firmware_interface.node.protocol import RECEIVER, receive_samples
-from firmware_interface.node.rules import firmware_receive
+from riderless.firmware_interface import framing
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame
+from riderless.firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, RAW
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.firmware_state import FIRMWARE, new_firmware
+from riderless.firmware_interface.node.protocol import RECEIVER, receive_samples
+from riderless.firmware_interface.node.rules import firmware_receive
 from tests.firmware_interface.twins.damaged_line import Counters, Oracle, framed, kind_of, stream
 
 BATCH = 1_000_000  # bytes

@@ -13,8 +13,8 @@ import sys
 
 import numpy as np
 
-from firmware_interface.devices.registry import DEVICES
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
+from riderless.firmware_interface.devices.registry import DEVICES
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
 from tests.firmware_interface.devices.pairs import READINGS, Pair
 
 PERIODS = 200  # of the loop in one round

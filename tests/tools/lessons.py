@@ -83,8 +83,8 @@ def _obey(line: str) -> None:
 
 def _riderless(words: list[str]) -> None:
     """Run a command as a terminal of 80 columns shows it; a refusal is printed."""
-    from experiments import cli
-    from experiments.terminal import console
+    from riderless.experiments import cli
+    from riderless.experiments.terminal import console
 
     before, console.screen._width = console.screen._width, COLUMNS
     given, sys.argv = sys.argv, words

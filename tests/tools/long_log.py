@@ -10,11 +10,11 @@ EVERY = 8.0  # s between kicks
 
 def write_long_log(folder: Path, seconds: float, rate: float = 1000.0) -> Path:
     """Write a run of so many seconds; a second at 1 kHz takes 220 kB."""
-    from hil.design.methods import design
-    from hil.rig.rig import Rig
-    from hil.runners.simulated_run import run_lockstep
-    from models import catalogue
-    from models.plant.plant import Kick, Scenario
+    from riderless.hil.design.methods import design
+    from riderless.hil.rig.rig import Rig
+    from riderless.hil.runners.simulated_run import run_lockstep
+    from riderless.models import catalogue
+    from riderless.models.plant.plant import Kick, Scenario
 
     rig = Rig(catalogue.load_bicycle("Silver"), rate=rate)
     gains = design(rig.bicycle, "poles", (4.5, 5.0, 5.5), rig.timing, zeta=0.12)

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from hil.commissioning.pull_test import fit_pull_test
+from riderless.hil.commissioning.pull_test import fit_pull_test
 from tests.hil.commissioning.test_pull_test import made_up
 
 TOLD = ("gain", "offset", "dead_band", "hysteresis", "friction")

@@ -48,7 +48,8 @@ def versions_agree() -> str:
 def left_out(wheel: Path) -> list[str]:
     """Files of the rooms that a clone has and the wheel has not."""
     packed = set(zipfile.ZipFile(wheel).namelist())
-    return sorted(set(run("git", "ls-files", *ROOMS, "riderless.py").split()) - packed)
+    kept = run("git", "ls-files", *ROOMS).split()
+    return sorted(name for name in kept if f"riderless/{name}" not in packed)
 
 
 def use(package: Path, python: str, uses: tuple[tuple[str, ...], ...]) -> None:

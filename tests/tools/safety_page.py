@@ -3,13 +3,13 @@
 import re
 from pathlib import Path
 
-from experiments.reports.hazards.markdown import hazards_markdown
-from experiments.reports.hazards.table import hazards_of
-from hil.loop.limits import RANGES, WATCHDOG_RANGE, Limits
-from hil.loop.transitions import as_markdown
-from hil.rig.reported_values import reported_values_markdown
-from hil.rig.rig import Rig
-from models import catalogue
+from riderless.experiments.reports.hazards.markdown import hazards_markdown
+from riderless.experiments.reports.hazards.table import hazards_of
+from riderless.hil.loop.limits import RANGES, WATCHDOG_RANGE, Limits
+from riderless.hil.loop.transitions import as_markdown
+from riderless.hil.rig.reported_values import reported_values_markdown
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
 from tests.paths import DOCS
 
 PAGE = DOCS / "safety.md"

@@ -20,16 +20,16 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.table import Table
 
-from experiments.emulation.spawn import start_twin
-from firmware_interface.twins.virtual_node import Report, VirtualProcess
-from hil.logs.log import Run, read_run
-from hil.loop.clock_offset import OFFSET_WINDOW
-from hil.loop.limits import Limit, Limits
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.replay import replay
-from hil.runners.session import run_realtime
-from models.plant.scenario import Kick, Scenario
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.firmware_interface.twins.virtual_node import Report, VirtualProcess
+from riderless.hil.logs.log import Run, read_run
+from riderless.hil.loop.clock_offset import OFFSET_WINDOW
+from riderless.hil.loop.limits import Limit, Limits
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.session import run_realtime
+from riderless.models.plant.scenario import Kick, Scenario
 from tests.hil.machine import gains, rig_of
 
 LOOK = 5.0  # s between two looks; a short soak looks more often

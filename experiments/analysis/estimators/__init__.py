@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.analysis.estimators import era, log_decrement, real_mode, several_modes, single_mode
-from experiments.datatypes import Fit
-from models.array_types import Array, is_even
-from models.errors import InputError
+from riderless.experiments.analysis.estimators import era, log_decrement, real_mode, several_modes, single_mode
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array, is_even
+from riderless.models.errors import InputError
 
 ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
     single_mode.NAME: single_mode.fit,

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.difference_noise import MODE_PARAMETERS
-from experiments.analysis.estimators.coloured_noise import lag_1
-from experiments.datatypes import Fit
-from models.array_types import Array
+from riderless.experiments.analysis.difference_noise import MODE_PARAMETERS
+from riderless.experiments.analysis.estimators.coloured_noise import lag_1
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array
 
 DRAWS = 400  # standard deviations to 3.5 %
 

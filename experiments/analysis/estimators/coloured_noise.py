@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import next_fast_len
 
-from firmware_interface.kernels import njit
-from models.array_types import Array
+from riderless.firmware_interface.kernels import njit
+from riderless.models.array_types import Array
 
 CORRELATION_TIMES, AMPLITUDE_RATIOS = 12, 6  # of the grid: correlation times, and how far slow noise stands above white
 LONGEST_CORRELATION = (

@@ -11,8 +11,8 @@ where two higher orders show it too, for poles that noise makes wander (a stabil
 import numpy as np
 from scipy.linalg import hankel
 
-from experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance
-from experiments.analysis.estimators.result import (
+from riderless.experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance
+from riderless.experiments.analysis.estimators.result import (
     make_fit,
     over_damped,
     root_mean_square,
@@ -20,9 +20,9 @@ from experiments.analysis.estimators.result import (
     too_noisy,
     unusable_signal,
 )
-from experiments.analysis.estimators.single_mode import D_MAX, D_MIN, W_MAX
-from experiments.datatypes import Fit
-from models.array_types import Array, ComplexArray
+from riderless.experiments.analysis.estimators.single_mode import D_MAX, D_MIN, W_MAX
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array, ComplexArray
 
 NAME = "era"
 

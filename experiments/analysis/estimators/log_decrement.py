@@ -13,12 +13,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance, welch_satterthwaite
-from experiments.analysis.estimators.result import make_fit, over_damped, root_mean_square, too_noisy, unusable_signal
-from experiments.analysis.estimators.single_mode import FORM, MIN_SINGLE_ROWS, W_MAX
-from experiments.analysis.estimators.variable_projection import solution_at
-from experiments.datatypes import Fit
-from models.array_types import Array
+from riderless.experiments.analysis.estimators.coloured_noise import (
+    NoiseCovariance,
+    noise_covariance,
+    welch_satterthwaite,
+)
+from riderless.experiments.analysis.estimators.result import (
+    make_fit,
+    over_damped,
+    root_mean_square,
+    too_noisy,
+    unusable_signal,
+)
+from riderless.experiments.analysis.estimators.single_mode import FORM, MIN_SINGLE_ROWS, W_MAX
+from riderless.experiments.analysis.estimators.variable_projection import solution_at
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array
 
 NAME = "log_decrement"
 

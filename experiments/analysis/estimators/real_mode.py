@@ -8,17 +8,17 @@ eigenvalues (Meijaard et al. 2007, figure 3) and a falling bicycle shows the lar
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance
-from experiments.analysis.estimators.result import make_fit, too_noisy, unusable_signal
-from experiments.analysis.estimators.single_mode import D_MAX, D_MIN
-from experiments.analysis.estimators.variable_projection import (
+from riderless.experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance
+from riderless.experiments.analysis.estimators.result import make_fit, too_noisy, unusable_signal
+from riderless.experiments.analysis.estimators.single_mode import D_MAX, D_MIN
+from riderless.experiments.analysis.estimators.variable_projection import (
     ExponentialForm,
     ProjectionFit,
     influence_matrix,
     minimise,
 )
-from experiments.datatypes import Fit
-from models.array_types import Array
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array
 
 NAME = "real_mode"
 

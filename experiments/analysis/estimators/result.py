@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import NoiseCovariance, lag_1, noise_covariance
-from experiments.datatypes import Fit
-from models.array_types import Array
+from riderless.experiments.analysis.estimators.coloured_noise import NoiseCovariance, lag_1, noise_covariance
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array
 
 COLOURED_FROM = 0.2  # lag-1 autocorrelation of the residual from which the status tells it
 MIN_CYCLES = 1.0  # EXPERIMENTS: a window shorter than one cycle is not identifiable

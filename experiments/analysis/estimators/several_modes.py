@@ -16,17 +16,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.estimators import single_mode
-from experiments.analysis.estimators.coloured_noise import lag_1
-from experiments.analysis.estimators.result import MAX_DAMPING, covariance_of_fit, make_fit, unusable_signal
-from experiments.analysis.estimators.variable_projection import (
+from riderless.experiments.analysis.estimators import single_mode
+from riderless.experiments.analysis.estimators.coloured_noise import lag_1
+from riderless.experiments.analysis.estimators.result import MAX_DAMPING, covariance_of_fit, make_fit, unusable_signal
+from riderless.experiments.analysis.estimators.variable_projection import (
     ExponentialForm,
     ProjectionFit,
     influence_matrix,
     minimise,
 )
-from experiments.datatypes import Fit
-from models.array_types import Array
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array
 
 NAME = "several_modes"
 FORM = ExponentialForm(waves=1, rises=1)

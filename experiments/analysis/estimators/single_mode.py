@@ -8,8 +8,8 @@ gyro's bias and a steady turn.
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import lag_1
-from experiments.analysis.estimators.result import (
+from riderless.experiments.analysis.estimators.coloured_noise import lag_1
+from riderless.experiments.analysis.estimators.result import (
     covariance_of_fit,
     make_fit,
     over_damped,
@@ -18,15 +18,15 @@ from experiments.analysis.estimators.result import (
     too_noisy,
     unusable_signal,
 )
-from experiments.analysis.estimators.variable_projection import (
+from riderless.experiments.analysis.estimators.variable_projection import (
     ExponentialForm,
     ProjectionFit,
     best_theta,
     influence_matrix,
     minimise,
 )
-from experiments.datatypes import Fit
-from models.array_types import Array
+from riderless.experiments.datatypes import Fit
+from riderless.models.array_types import Array
 
 NAME = "single_mode"
 FORM = ExponentialForm(waves=1)

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.estimators import estimate, single_mode
-from experiments.analysis.estimators.coloured_noise import noise_covariance, welch_satterthwaite
-from experiments.datatypes import Fit, Response, Window
-from models.array_types import Array
+from riderless.experiments.analysis.estimators import estimate, single_mode
+from riderless.experiments.analysis.estimators.coloured_noise import noise_covariance, welch_satterthwaite
+from riderless.experiments.datatypes import Fit, Response, Window
+from riderless.models.array_types import Array
 
 LATER_STARTS = (0.15, 0.3)  # s. Only later: earlier lets in the kick, which the rules keep out
 EARLIER_ENDS = (0.1, 0.2)  # of the length

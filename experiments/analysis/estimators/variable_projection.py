@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import inner_product
-from firmware_interface.kernels import njit
-from models.array_types import Array
+from riderless.experiments.analysis.estimators.coloured_noise import inner_product
+from riderless.firmware_interface.kernels import njit
+from riderless.models.array_types import Array
 
 MAX_ITERATIONS = 60  # at most; ten are usual
 SCREENED_AFTER, SEARCHES_KEPT = 5, 2  # after so many steps only the best few searches go on

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.analysis.compare import compare
-from experiments.analysis.estimators import estimate_alike
-from experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
-from experiments.datatypes import Comparison, Response
+from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.estimators import estimate_alike
+from riderless.experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.datatypes import Comparison, Response
 
 
 def given_by(drawn: Mapping[str, float], windows: WindowsOfBicycle) -> WindowsOfBicycle:
@@ -21,7 +21,7 @@ def given_by(drawn: Mapping[str, float], windows: WindowsOfBicycle) -> WindowsOf
     Parameters
     ----------
     drawn : mapping
-        Of `experiments.theory.drawn_machine.draw_machine`.
+        Of `riderless.experiments.theory.drawn_machine.draw_machine`.
     windows : sequence of (Response, Comparison)
         Of a rehearsal.
     """

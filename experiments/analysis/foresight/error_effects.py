@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.difference_noise import difference_influence
-from experiments.analysis.estimators import estimate_alike
-from experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
-from experiments.analysis.initial_state import InitialState, estimate_initial_state
-from experiments.analysis.prediction import like_for_like
-from experiments.datatypes import Comparison, Response
-from models.array_types import Array
+from riderless.experiments.analysis.difference_noise import difference_influence
+from riderless.experiments.analysis.estimators import estimate_alike
+from riderless.experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
+from riderless.experiments.analysis.initial_state import InitialState, estimate_initial_state
+from riderless.experiments.analysis.prediction import like_for_like
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.models.array_types import Array
 
 SIDES = (1.0, -1.0)
 

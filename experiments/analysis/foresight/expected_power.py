@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.verdict.between_runs import Pooling, block_diagonal
-from models.array_types import Array
+from riderless.experiments.analysis.verdict.between_runs import Pooling, block_diagonal
+from riderless.models.array_types import Array
 
 FORESEEN_POWER = 0.8  # share of the repetitions that reject the model
 FORESEEN_LEVEL = 0.05  # p below which they do

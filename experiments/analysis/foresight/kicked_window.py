@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.analysis.steer_parts.simulated_motion import MachineSteps
-from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
-from experiments.analysis.windows.speed import measured_speed
-from experiments.datatypes import Dynamics, Response, Theory, Window
-from experiments.theory.free_response import BICYCLE_STARTS, free_response
-from experiments.theory.theory import theory_for
-from hil.design.closed_loop import MEASURED_CHANNELS
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT
-from models.errors import InputError
+from riderless.experiments.analysis.steer_parts.simulated_motion import MachineSteps
+from riderless.experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
+from riderless.experiments.analysis.windows.speed import measured_speed
+from riderless.experiments.datatypes import Dynamics, Response, Theory, Window
+from riderless.experiments.theory.free_response import BICYCLE_STARTS, free_response
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT
+from riderless.models.errors import InputError
 
 STEER_SENSOR = ("steer_scale", "steer_lag")
 DRY_FRICTION = next(element for element in STEER_ELEMENTS if element.name == "coulomb_friction")
@@ -66,7 +66,7 @@ class KickedWindow:
         Parameters
         ----------
         name : str
-            Quantity of `experiments.dynamics`, or the name of `DRY_FRICTION`.
+            Quantity of `riderless.experiments.dynamics`, or the name of `DRY_FRICTION`.
         size : float
             SI, added to the quantity.
         """

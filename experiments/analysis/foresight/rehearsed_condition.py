@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.foresight.error_effects import WindowErrors
-from experiments.analysis.foresight.expected_power import ExpectedCondition, LargeErrors
-from experiments.analysis.foresight.kicked_window import FORESEEN_ERRORS
-from experiments.analysis.verdict.power import like_for_like_slopes
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
-from experiments.theory.theory import theory_for
-from models.array_types import Array
+from riderless.experiments.analysis.foresight.error_effects import WindowErrors
+from riderless.experiments.analysis.foresight.expected_power import ExpectedCondition, LargeErrors
+from riderless.experiments.analysis.foresight.kicked_window import FORESEEN_ERRORS
+from riderless.experiments.analysis.verdict.power import like_for_like_slopes
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.analysis.foresight.expected_power import ExpectedCampaigns, smallest_rejected
-from experiments.dynamics import PhysicalRange
-from models.array_types import Array
+from riderless.experiments.analysis.foresight.expected_power import ExpectedCampaigns, smallest_rejected
+from riderless.experiments.dynamics import PhysicalRange
+from riderless.models.array_types import Array
 
 SIZE_ROUNDS = 6  # times, at most, that the errors are tried at the sizes found
 SIZE_SETTLED = 0.1  # of a size, by which it may still move

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.analysis.output_error import Segment
-from experiments.analysis.windows.cut import make_window
-from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import Response
-from experiments.recordings.played_parts import played_parts
-from experiments.theory.theory import theory_for
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.played_parts import played_parts
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 MAX_SPEED_CHANGE = 0.15  # m/s over a part; more, and the belt starts or stops in it
 MOST_GROWTH = 20.0  # times, of an error of the start within one stretch

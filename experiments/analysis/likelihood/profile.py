@@ -16,11 +16,11 @@ from multiprocessing import get_context
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from experiments.analysis.identification import Identification
-from experiments.analysis.output_error import Linearisation, Segment, linearise
-from firmware_interface.child_processes import end_with_parent
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.analysis.identification import Identification
+from riderless.experiments.analysis.output_error import Linearisation, Segment, linearise
+from riderless.firmware_interface.child_processes import end_with_parent
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 STEPS_APART = 1.0  # standard deviations between the first values; further out they lie further apart
 STRIDE = 1.5  # by which steps grow

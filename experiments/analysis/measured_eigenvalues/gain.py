@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
-from experiments.theory.theory import lean_feedback
-from models.array_types import Array
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.experiments.theory.theory import lean_feedback
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 GAIN_START = 5.0  # N s^2, of the search
 LEAST_SCATTER = 0.01  # 1/s and rad/s: nobody reads an eigenvalue better

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.recordings.foreign.formats.registry import read_table
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.recordings.foreign.formats.registry import read_table
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 HEADINGS = {"speed": r"^(v|speed)\b", "real part": r"\bre(al)?\b", "imaginary part": r"\bim(ag(inary)?)?\b"}
 KMH = r"km/?h|kph"

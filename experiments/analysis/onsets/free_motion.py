@@ -8,8 +8,8 @@ explained and so is no part of the background.
 
 import numpy as np
 
-from models.array_types import Array, row_parts
-from models.noise_statistics import robust_deviation
+from riderless.models.array_types import Array, row_parts
+from riderless.models.noise_statistics import robust_deviation
 
 PREDICTION_HORIZON = 0.5  # s ahead that is foretold: what a kick of 0.4 s does until its lean rate has turned back
 TAP_SPACING = 0.1  # s between the earlier values; a weave of 10 rad/s turns by 1 rad

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.analysis.onsets.free_motion import KICK_MEMORY, PREDICTION_HORIZON, unexplained_motion
-from experiments.datatypes import Response
-from models.array_types import Array, row_parts, true_spans
+from riderless.experiments.analysis.onsets.free_motion import KICK_MEMORY, PREDICTION_HORIZON, unexplained_motion
+from riderless.experiments.datatypes import Response
+from riderless.models.array_types import Array, row_parts, true_spans
 
 LET_GO = "let go"  # kind of marker: here the bicycle was let go at a state that is not upright rest
 WINDOWS_AT_ONCE = 4_096

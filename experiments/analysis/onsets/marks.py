@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.analysis.onsets.free_motion import KICK_MEMORY
-from experiments.analysis.onsets.kicks import (
+from riderless.experiments.analysis.onsets.free_motion import KICK_MEMORY
+from riderless.experiments.analysis.onsets.kicks import (
     DetectedKick,
     KickRules,
     SeparatedMotion,
     row_count,
     row_of_rise,
 )
-from experiments.datatypes import Marker, Rejected, Response
+from riderless.experiments.datatypes import Marker, Rejected, Response
 
 BY_KEY = "by key"  # begins the text of a mark that a person set
 

@@ -16,15 +16,15 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.either_side import either_side
-from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
-from experiments.analysis.verdict.uncertain_parameters import as_moved
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
-from experiments.datatypes import OURS, Comparison, Dynamics, ProcessNoise, Response
-from experiments.theory.theory import theory_for
-from models.array_types import Array
-from models.linear.perturbed import ENTRIES
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.either_side import either_side
+from riderless.experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
+from riderless.experiments.analysis.verdict.uncertain_parameters import as_moved
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
+from riderless.experiments.datatypes import OURS, Comparison, Dynamics, ProcessNoise, Response
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
+from riderless.models.linear.perturbed import ENTRIES
 
 UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
 FEWEST_WINDOWS = 3  # in one or two, what the model lacks at the start of a window looks like a torque

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.difference_noise import driven_covariance, larger_covariance
-from experiments.datatypes import Fit, Response, Window
-from experiments.theory.process_noise import torque_rows
-from experiments.theory.theory import dynamics_for
+from riderless.experiments.analysis.difference_noise import driven_covariance, larger_covariance
+from riderless.experiments.datatypes import Fit, Response, Window
+from riderless.experiments.theory.process_noise import torque_rows
+from riderless.experiments.theory.theory import dynamics_for
 
 
 def in_random_torques(response: Response, window: Window, fit: Fit) -> Fit:

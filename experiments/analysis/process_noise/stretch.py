@@ -2,8 +2,9 @@
 
 The rows of a window, averaged, less theory's motion from the best start, have the covariance S0 + sum_ij Gamma_ij K_ij:
 S0 from the noise of the readings and the motion that feedback makes of it, K_ij from unit torques on lean and steer
-(`experiments.theory.process_noise`). They are whitened by S0, and everything that another start or offset would explain
-is projected out. What another machine would explain is kept beside them, to be projected out over all windows.
+(`riderless.experiments.theory.process_noise`). They are whitened by S0, and everything that another start or offset
+would explain is projected out. What another machine would explain is kept beside them, to be projected out over all
+windows.
 """
 
 from collections.abc import Sequence
@@ -12,20 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from experiments.analysis.difference_noise import loop_noise
-from experiments.analysis.initial_state import (
+from riderless.experiments.analysis.difference_noise import loop_noise
+from riderless.experiments.analysis.initial_state import (
     InitialState,
     estimate_initial_state,
     machine_in,
     nonlinear_initial_state,
 )
-from experiments.analysis.windows.speed import measured_speed
-from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response, Window
-from experiments.theory.free_response import free_response
-from experiments.theory.kalman import settled_root
-from experiments.theory.process_noise import TORQUES, impulse_responses, torque_rows
-from models.array_types import Array
-from models.noise_statistics import white_noise_variance
+from riderless.experiments.analysis.windows.speed import measured_speed
+from riderless.experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response, Window
+from riderless.experiments.theory.free_response import free_response
+from riderless.experiments.theory.kalman import settled_root
+from riderless.experiments.theory.process_noise import TORQUES, impulse_responses, torque_rows
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import white_noise_variance
 
 ROW_TIME = 0.04  # s over which samples are averaged: a weave of 10 rad/s turns by two fifths of a radian
 SHARED_SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what other machines, noises and torques do

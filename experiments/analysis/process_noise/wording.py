@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from experiments.datatypes import ProcessNoise, Response
-from experiments.theory.theory import theory_for
-from models.linear.whipple import totals
-from models.parameters import Bicycle
+from riderless.experiments.datatypes import ProcessNoise, Response
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.linear.whipple import totals
+from riderless.models.parameters import Bicycle
 
 WORTH_A_WORD = 0.01  # of the other torque: less than that is not worth a word
 

@@ -1,8 +1,8 @@
 """Motion of a window's machine with more parts on its steer axis, from the start that then fits best.
 
-The linear dynamics of theory (`experiments.dynamics.Dynamics`: bicycle, drive, sampled observer and gains as flown)
-step at the measured speed; the part adds its torque, held over a step. What the part changes is the difference to the
-same simulation without it, so that the error of such a step cancels.
+The linear dynamics of theory (`riderless.experiments.dynamics.Dynamics`: bicycle, drive, sampled observer and gains as
+flown) step at the measured speed; the part adds its torque, held over a step. What the part changes is the difference
+to the same simulation without it, so that the error of such a step cancels.
 """
 
 from collections.abc import Sequence
@@ -11,24 +11,24 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.analysis.initial_state import InitialState, estimate_initial_state
-from experiments.analysis.steer_parts.slip_steps import SlipSteps, slip_steps
-from experiments.analysis.steer_parts.steer_elements import (
+from riderless.experiments.analysis.initial_state import InitialState, estimate_initial_state
+from riderless.experiments.analysis.steer_parts.slip_steps import SlipSteps, slip_steps
+from riderless.experiments.analysis.steer_parts.steer_elements import (
     ACTING_ORDER,
     NEEDS_DRIVE,
     TYRE_SLIP,
     SteerElement,
     ride_elements,
 )
-from experiments.datatypes import Dynamics, Response, Window
-from experiments.theory.free_response import starts_at, step_maps
-from experiments.theory.theory import theory_for
-from hil.design.closed_loop import yaw_rate
-from models.array_types import Array
-from models.coordinates import DELTA_DOT, PHI_DOT, STATES
-from models.linear.perturbed import Variant
-from models.linear.whipple import totals
-from models.linear.zero_order_hold import zoh
+from riderless.experiments.datatypes import Dynamics, Response, Window
+from riderless.experiments.theory.free_response import starts_at, step_maps
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.design.closed_loop import yaw_rate
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA_DOT, PHI_DOT, STATES
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.whipple import totals
+from riderless.models.linear.zero_order_hold import zoh
 
 _LONGEST_STEP = 0.005  # s, of continuous dynamics
 START_ROUNDS = 8  # times, at most, that the start is corrected for what the part does to the motion

@@ -4,14 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.datatypes import Dynamics
-from experiments.theory.process_noise import torque_map
-from hil.design.closed_loop import MEASURED_CHANNELS, yaw_rate
-from models.array_types import Array
-from models.coordinates import PHI, STATES
-from models.linear.path import lateral_forces
-from models.linear.perturbed import Variant
-from models.linear.side_slip import slip_balance
+from riderless.experiments.datatypes import Dynamics
+from riderless.experiments.theory.process_noise import torque_map
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS, yaw_rate
+from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI, STATES
+from riderless.models.linear.path import lateral_forces
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.side_slip import slip_balance
 
 _SLIP_READ_BY = [MEASURED_CHANNELS.index("psi_dot_meas"), MEASURED_CHANNELS.index("a_y_meas")]
 _LEAN, _STEER = range(2)

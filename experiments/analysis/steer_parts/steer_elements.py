@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.dynamics import PhysicalRange
-from firmware_interface.kernels import njit
-from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
-from models.linear.side_slip import roll_slip
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.dynamics import PhysicalRange
+from riderless.firmware_interface.kernels import njit
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
+from riderless.models.linear.side_slip import roll_slip
+from riderless.models.plant.steer_drive import SteerDrive
 
 _NO_ELEMENT, COULOMB, DEAD_BAND, HYSTERESIS, STOPS, _PLAY, TWISTING, PNEUMATIC_TRAIL, TYRE_SLIP = range(9)
 RELAXATION_LENGTH = 0.1  # m, of a bicycle's tyre (Doria et al. 2013: 0.08 to 0.3)
@@ -242,9 +242,9 @@ def ride_elements(kinds, sizes, h, v, F, left, weight, torque, rows, side_per_to
     v : (n,)
         Speed at each step [m/s].
     F, left, weight
-        As of `experiments.theory.free_response.step_maps`.
+        As of `riderless.experiments.theory.free_response.step_maps`.
     torque, rows, side_per_torque
-        As of `experiments.analysis.steer_parts.simulated_motion.MachineSteps`.
+        As of `riderless.experiments.analysis.steer_parts.simulated_motion.MachineSteps`.
     slip : SlipSteps
     x0 : (m,)
         State at the start.

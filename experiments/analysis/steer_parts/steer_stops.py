@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.datatypes import OURS, Rejected, Response, Window
-from experiments.theory.theory import theory_for
-from models.array_types import Array, true_spans
+from riderless.experiments.datatypes import OURS, Rejected, Response, Window
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array, true_spans
 
 LEAST_ANGLE = 0.01  # rad: below it encoders and play decide
 BEFORE_PEAK = 0.025  # s before the peak, about which the speed of arrival is read

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.random_effects import MIN_VARIANCE
-from models.array_types import Array
+from riderless.experiments.analysis.random_effects import MIN_VARIANCE
+from riderless.models.array_types import Array
 
 EFFECT_RATIOS = np.geomspace(0.1, 1e4, 16)  # variances of an effect, over the windows' usual variance
 ADDED_SCATTER = 4.0  # times the scatter of what was measured, from which on that of the residuals is the model's

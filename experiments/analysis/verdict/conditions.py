@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, chdtri, logsumexp
 
-from experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_residuals
-from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior, ParameterSearch
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
-from experiments.theory.theory import theory_for
-from models.array_types import Array
+from riderless.experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_residuals
+from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior, ParameterSearch
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
 
 GAUSS_NEWTON_STEPS = 6
 PARAMETER_SEARCHES = 4  # at most: from the motion's parameters and from the nominal ones, each gone on with once

@@ -10,22 +10,22 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.steer_parts.steer_stops import SteerStop, stops_by_bicycle
-from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.causes import find_causes
-from experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
-from experiments.analysis.verdict.guard import attempt
-from experiments.analysis.verdict.leftover import Leftover
-from experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
-from experiments.analysis.verdict.power import Detectable, power_table
-from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
-from experiments.analysis.verdict.withheld import why_withheld
-from experiments.analysis.verdict.wording import of_stops, of_two, what_would_explain
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle
-from experiments.datatypes import Comparison, Response
-from experiments.notebook import plus_minus, value_table
-from experiments.theory.theory import theory_for
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.steer_parts.steer_stops import SteerStop, stops_by_bicycle
+from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.causes import find_causes
+from riderless.experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
+from riderless.experiments.analysis.verdict.guard import attempt
+from riderless.experiments.analysis.verdict.leftover import Leftover
+from riderless.experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
+from riderless.experiments.analysis.verdict.power import Detectable, power_table
+from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
+from riderless.experiments.analysis.verdict.withheld import why_withheld
+from riderless.experiments.analysis.verdict.wording import of_stops, of_two, what_would_explain
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.notebook import plus_minus, value_table
+from riderless.experiments.theory.theory import theory_for
 
 SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model is rejected
 OLD_KEYS = {"chi2_explained": "explains", "chi2_left": "left"}  # in JSON documents

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
-from experiments.analysis.verdict.power import like_for_like_slopes
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
-from experiments.datatypes import Comparison
-from experiments.theory.theory import theory_for
-from models.array_types import Array
+from riderless.experiments.analysis.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
+from riderless.experiments.analysis.verdict.power import like_for_like_slopes
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
+from riderless.experiments.datatypes import Comparison
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
 
 
 def some_windows(group: WindowsOfBicycle, most: int) -> WindowsOfBicycle:

@@ -12,19 +12,19 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.estimators import eigenvalue_alike
-from experiments.analysis.steer_parts.simulated_motion import Parts, RiddenMotion
-from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
-from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
-from experiments.analysis.verdict.possible import impossible
-from experiments.analysis.verdict.uncertain_parameters import linear_predictions, moved_group
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows, in_turn
-from experiments.datatypes import Comparison, Response
-from experiments.dynamics import unit_of
-from experiments.theory.theory import theory_for
-from models.array_types import Array, ComplexArray
-from models.errors import InputError
+from riderless.experiments.analysis.estimators import eigenvalue_alike
+from riderless.experiments.analysis.steer_parts.simulated_motion import Parts, RiddenMotion
+from riderless.experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
+from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
+from riderless.experiments.analysis.verdict.possible import impossible
+from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions, moved_group
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows, in_turn
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.dynamics import unit_of
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.errors import InputError
 
 PAIRED_WITH = ("drive_gain", "more_delay", "steer_damping", "coulomb_friction")  # beside those found: labs have them
 CAUSES_PAIRED = 8  # best single causes that are paired with one another

@@ -1,13 +1,13 @@
 """Values that a quantity can have on a real machine, and where the best value lies outside of them.
 
-A machine's quantities have ranges of their own (`experiments.dynamics`); a parameter of the bicycle may be moved as
-far as the bicycle can exist (`models.parameters`) and no trait of it leaves what is plausible
-(`models.plausibility.traits`).
+A machine's quantities have ranges of their own (`riderless.experiments.dynamics`); a parameter of the bicycle may be
+moved as far as the bicycle can exist (`riderless.models.parameters`) and no trait of it leaves what is plausible
+(`riderless.models.plausibility.traits`).
 """
 
-from experiments.dynamics import Theory, unit_of
-from models.errors import InputError
-from models.plausibility.traits import odd_traits
+from riderless.experiments.dynamics import Theory, unit_of
+from riderless.models.errors import InputError
+from riderless.models.plausibility.traits import odd_traits
 
 INSIDE = 0.99  # of the way to the edge of what can be: a little beside a value must be possible too
 BISECTIONS = 30  # of the way to a value that cannot be: its edge is then known to 1e-9 of that way

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri, chndtrinc
 
-from experiments.analysis.foresight.error_effects import SIDES, WindowErrors
-from experiments.analysis.foresight.sizes_seen import largest_size, settled_sizes
-from experiments.analysis.initial_state import explained_lean_rate
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
-from experiments.datatypes import Comparison, Response
-from experiments.dynamics import plain_name, shown_unit, unit_of
-from experiments.theory.theory import theory_for
-from models.array_types import Array
-from models.errors import InputError
-from models.tables import plain_number
+from riderless.experiments.analysis.foresight.error_effects import SIDES, WindowErrors
+from riderless.experiments.analysis.foresight.sizes_seen import largest_size, settled_sizes
+from riderless.experiments.analysis.initial_state import explained_lean_rate
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.dynamics import plain_name, shown_unit, unit_of
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.tables import plain_number
 
 POWER = 0.9
 POWER_QUANTITIES = ("drive_gain", "more_delay", "fork_inertia", "steer_damping", "speed_scale")  # a lab cares about
@@ -107,7 +107,8 @@ def power_table(group: WindowsOfBicycle, covariance: Array, significance: float)
     """Smallest deviations that a campaign would have seen, of the quantities a lab cares about.
 
     A small deviation moves the eigenvalues in proportion; from there each is tried at the size at which it would be
-    seen, to either side, as `experiments.analysis.foresight.error_effects` does, until it is seen at that size.
+    seen, to either side, as `riderless.experiments.analysis.foresight.error_effects` does, until it is seen at that
+    size.
 
     Parameters
     ----------

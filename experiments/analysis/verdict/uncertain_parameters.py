@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.analysis.either_side import either_side
-from experiments.analysis.estimators import eigenvalue_alike
-from experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
-from experiments.analysis.output_error import Segment, linearise
-from experiments.analysis.prediction import predict
-from experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
-from experiments.datatypes import Comparison, Dynamics, Response
-from experiments.theory.modes import MIN_TURN, dominant_mode
-from experiments.theory.theory import theory_for
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.analysis.either_side import either_side
+from riderless.experiments.analysis.estimators import eigenvalue_alike
+from riderless.experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
+from riderless.experiments.analysis.output_error import Segment, linearise
+from riderless.experiments.analysis.prediction import predict
+from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
+from riderless.experiments.datatypes import Comparison, Dynamics, Response
+from riderless.experiments.theory.modes import MIN_TURN, dominant_mode
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 PARAMETER_STEP = 0.1  # of a standard deviation, for difference quotients
 LEAST_SINGULAR_VALUE = 0.1  # standard deviations of the noise that a direction moves the prediction by, or it is left

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.steer_parts.steer_stops import SteerStop
-from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
-from experiments.analysis.verdict.pairs import CausePair
-from experiments.dynamics import plain_name
+from riderless.experiments.analysis.steer_parts.steer_stops import SteerStop
+from riderless.experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
+from riderless.experiments.analysis.verdict.pairs import CausePair
+from riderless.experiments.dynamics import plain_name
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
 MUCH_MORE = 1.5  # times the verdict's chi-square, from where on that with which causes are told apart is said too

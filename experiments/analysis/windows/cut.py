@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.analysis.onsets.kicks import DetectedKick, find_swings, row_count, turning_row
-from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import OURS, Response, Window
-from models.array_types import Array
+from riderless.experiments.analysis.onsets.kicks import DetectedKick, find_swings, row_count, turning_row
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import OURS, Response, Window
+from riderless.models.array_types import Array
 
 
 def make_window(response: Response, start: int, stop: int, rule: str = "given") -> Window:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.analysis.onsets.kicks import (
+from riderless.experiments.analysis.onsets.kicks import (
     DetectedKick,
     SeparatedMotion,
     find_kicks,
@@ -11,12 +11,12 @@ from experiments.analysis.onsets.kicks import (
     separate_motion,
     without_bias,
 )
-from experiments.analysis.onsets.marks import snap_marks
-from experiments.analysis.windows.cut import cut_window, cycle_rows, make_window
-from experiments.analysis.windows.refuse import lost_signal, refusal_reason, rejected_not_free, too_small
-from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import Rejected, Response, Window
-from models.array_types import true_spans
+from riderless.experiments.analysis.onsets.marks import snap_marks
+from riderless.experiments.analysis.windows.cut import cut_window, cycle_rows, make_window
+from riderless.experiments.analysis.windows.refuse import lost_signal, refusal_reason, rejected_not_free, too_small
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import Rejected, Response, Window
+from riderless.models.array_types import true_spans
 
 
 def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[list[Window], list[Rejected]]:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from experiments.analysis.onsets.kicks import DetectedKick, is_led
-from experiments.analysis.windows.cut import cycle_rows
-from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import Rejected, Response, Window
-from models.array_types import Array, true_spans
+from riderless.experiments.analysis.onsets.kicks import DetectedKick, is_led
+from riderless.experiments.analysis.windows.cut import cycle_rows
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import Rejected, Response, Window
+from riderless.models.array_types import Array, true_spans
 
 
 def refusal_reason(

@@ -7,8 +7,8 @@ about the line, and an eigenvalue moves by about 1 1/s per m/s.
 import numpy as np
 from scipy.special import fdtrc
 
-from experiments.datatypes import Response, Window
-from models.array_types import Array
+from riderless.experiments.datatypes import Response, Window
+from riderless.models.array_types import Array
 
 SMOOTHED = 0.3  # s, over which a parabola is fitted about each sample (Savitzky and Golay 1964)
 PARABOLA_SHARE = 2.25  # coefficients that such a fit takes for each of its lengths

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.analysis.output_error import Segment
-from experiments.campaigns.learning.endings import (
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.campaigns.learning.endings import (
     Ending,
     all_is_known,
     budget_spent,
@@ -19,18 +19,18 @@ from experiments.campaigns.learning.endings import (
     nothing_left,
     unreachable,
 )
-from experiments.campaigns.learning.legs import join_legs, legs_named, may_follow
-from experiments.campaigns.learning.rivals import Rivals
-from experiments.campaigns.protocols.auto import Settings
-from experiments.campaigns.protocols.condition import Condition
-from experiments.dynamics import Theory
-from experiments.planning.choice import Measurement, TimeCosts, next_measurement
-from experiments.planning.goal import asked_values, read_goal
-from experiments.planning.information import window_information
-from experiments.planning.knowledge import Knowledge, KnownSoFar
-from experiments.planning.paper_windows import PaperKick, Sensors, paper_theory, paper_window
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.campaigns.learning.legs import join_legs, legs_named, may_follow
+from riderless.experiments.campaigns.learning.rivals import Rivals
+from riderless.experiments.campaigns.protocols.auto import Settings
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.planning.choice import Measurement, TimeCosts, next_measurement
+from riderless.experiments.planning.goal import asked_values, read_goal
+from riderless.experiments.planning.information import window_information
+from riderless.experiments.planning.knowledge import Knowledge, KnownSoFar
+from riderless.experiments.planning.paper_windows import PaperKick, Sensors, paper_theory, paper_window
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 MINUTE_S = 60.0  # s
 FORETOLD_ANEW = 0.5  # usual deviations that an estimate moves, until windows are foretold anew

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaigns.learning.course import Course, CourseStep
-from experiments.campaigns.protocols.condition import Condition
-from experiments.reports.page.course_section import CourseRow, CourseSection
-from experiments.reports.text import Sentence, TextBlock, TextTable
+from riderless.experiments.campaigns.learning.course import Course, CourseStep
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.reports.page.course_section import CourseRow, CourseSection
+from riderless.experiments.reports.text import Sentence, TextBlock, TextTable
 
 NOT_ENDED = "the course has not ended"
 FAR_OFF = 10.0  # standard deviations, from which on nobody wants a decimal

@@ -6,11 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.planning.choice import Measurement
-from experiments.planning.goal import Goal
-from experiments.planning.knowledge import KnownSoFar
-from experiments.planning.telling_apart import confounded_quantities
-from models.array_types import Array
+from riderless.experiments.planning.choice import Measurement
+from riderless.experiments.planning.goal import Goal
+from riderless.experiments.planning.knowledge import KnownSoFar
+from riderless.experiments.planning.telling_apart import confounded_quantities
+from riderless.models.array_types import Array
 
 WITHOUT_END = 1e6  # times each run of the menu: what more of it would ever tell
 _MOST_NAMED = 3  # quantities named

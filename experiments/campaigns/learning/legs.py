@@ -11,11 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.analysis.windows.rules import WindowRules
-from experiments.campaigns.protocols.auto import Settings
-from experiments.campaigns.protocols.condition import Condition
-from experiments.emulation.hand_kicks import RELEASE_DELAY
-from experiments.planning.choice import TimeCosts
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.campaigns.protocols.auto import Settings
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.planning.choice import TimeCosts
 
 _THEN = re.compile(r"(?P<first>.*?) m/s(?P<then>( then [\d.e+-]+ m/s)+) (?P<tag>kicked .*)")
 _SAME = 1e-9  # m/s

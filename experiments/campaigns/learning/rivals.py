@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from experiments.campaigns.learning.endings import Ending
-from experiments.planning.choice import LogSeparation
-from experiments.planning.goal import Goal
-from experiments.planning.knowledge import LEAST_WINDOWS, KnownSoFar
-from models.array_types import Array
+from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.campaigns.learning.endings import Ending
+from riderless.experiments.planning.choice import LogSeparation
+from riderless.experiments.planning.goal import Goal
+from riderless.experiments.planning.knowledge import LEAST_WINDOWS, KnownSoFar
+from riderless.models.array_types import Array
 
 STATED = "theory"
 ALL_TOLD = 0.95  # of what could ever tell the models apart, from where on more runs decide nothing

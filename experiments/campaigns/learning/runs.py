@@ -5,20 +5,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from experiments.analysis.output_error import Segment
-from experiments.campaigns.display import CampaignDisplay
-from experiments.campaigns.file import Campaign
-from experiments.campaigns.folder import FinishedRun
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.endings import Ending
-from experiments.campaigns.learning.legs import legs_named
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.rehearsal import DryRun, dry_run
-from experiments.campaigns.run import MAX_ATTEMPTS, Attempt, OperatorAnswer
-from experiments.recordings.read import read_recording
-from experiments.reports.identify import segments_of
-from hil.runners.operator import Outcome
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.campaigns.display import CampaignDisplay
+from riderless.experiments.campaigns.file import Campaign
+from riderless.experiments.campaigns.folder import FinishedRun
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.endings import Ending
+from riderless.experiments.campaigns.learning.legs import legs_named
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.rehearsal import DryRun, dry_run
+from riderless.experiments.campaigns.run import MAX_ATTEMPTS, Attempt, OperatorAnswer
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.identify import segments_of
+from riderless.hil.runners.operator import Outcome
+from riderless.models.plant.steer_drive import SteerDrive
 
 RUN_NUMBER = " run "  # between an entry of the menu and the number of its run, in a condition's name
 STOPPED_BY_SOMEBODY = ("abort", "killed")  # says nothing about what was run

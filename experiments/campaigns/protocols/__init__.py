@@ -6,7 +6,7 @@ A protocol is a module with ``Settings``, what a campaign file may say of it (`c
 
 from types import ModuleType
 
-from experiments.campaigns.protocols import (
+from riderless.experiments.campaigns.protocols import (
     auto,
     coast_down,
     controllers,

@@ -1,7 +1,7 @@
 """Experiment that runs itself: the drive kicks, the bicycle keeps its lane, and what comes next is what tells most.
 
 What is planned here is the menu: each controller, speed and kick once. Which of them is run, in which order and how
-often is decided between runs (`experiments.campaigns.learning`).
+often is decided between runs (`riderless.experiments.campaigns.learning`).
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,21 @@ import numpy as np
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction, drives_its_speed
-from experiments.campaigns.protocols.condition import Settings as Common
-from experiments.campaigns.protocols.plan_inputs import Combination, PlanInputs
-from experiments.emulation.hand_kicks import RELEASE_DELAY
-from experiments.planning.paper_windows import PaperKick, kick_amplitude, wheel_excursion
-from experiments.theory.excited_loop import excited_loop
-from hil.loop.excitation import Excitation
-from hil.rig.fitting import with_emulated_place
-from models.errors import InputError
-from models.linear.prescribed_steer import COMMAND_UNITS
+from riderless.experiments.campaigns.protocols.condition import (
+    Condition,
+    ForwardSpeed,
+    belt_instruction,
+    drives_its_speed,
+)
+from riderless.experiments.campaigns.protocols.condition import Settings as Common
+from riderless.experiments.campaigns.protocols.plan_inputs import Combination, PlanInputs
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.planning.paper_windows import PaperKick, kick_amplitude, wheel_excursion
+from riderless.experiments.theory.excited_loop import excited_loop
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.fitting import with_emulated_place
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
 FIRST_DRIVE_KICK = 1.5  # s under control before the drive kicks
 FIRST_KICK_AT_SPEED = 3.0  # s where the machine keeps its speed: it is released while the last tenths are still to come

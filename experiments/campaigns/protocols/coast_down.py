@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, kick_cues
-from experiments.campaigns.protocols.condition import Settings as Common
-from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
-from models.errors import InputError
+from riderless.experiments.campaigns.protocols.condition import Condition, ForwardSpeed, kick_cues
+from riderless.experiments.campaigns.protocols.condition import Settings as Common
+from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
+from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
+from riderless.models.errors import InputError
 
 
 class Settings(Common):

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
-from hil.controllers.controller import Controller
-from hil.design.schedule import needs_place
-from hil.loop.excitation import Excitation
-from hil.rig.fitting import with_emulated_place
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import asked_under_control
-from models.parameters import Bicycle
-from models.plant.plant import Scenario
-from models.plant.scenario import SPEED_MAX
+from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.schedule import needs_place
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.fitting import with_emulated_place
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import asked_under_control
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.plant import Scenario
+from riderless.models.plant.scenario import SPEED_MAX
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.campaigns.protocols.treadmill import Settings as Treadmill
-from experiments.campaigns.protocols.treadmill import plan as treadmill_plan
-from models.errors import InputError
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
+from riderless.experiments.campaigns.protocols.treadmill import Settings as Treadmill
+from riderless.experiments.campaigns.protocols.treadmill import plan as treadmill_plan
+from riderless.models.errors import InputError
 
 
 class Settings(Treadmill):

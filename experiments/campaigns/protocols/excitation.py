@@ -5,15 +5,15 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction
-from experiments.campaigns.protocols.condition import Settings as Common
-from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.emulation.hand_kicks import RELEASE_DELAY
-from experiments.theory.excited_loop import amplitude_within_limits, crest_factor, require_played_whole
-from hil.loop.excitation import Excitation
-from hil.rig.rig import Rig
-from models.errors import InputError
-from models.linear.prescribed_steer import COMMAND_UNITS
+from riderless.experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction
+from riderless.experiments.campaigns.protocols.condition import Settings as Common
+from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.theory.excited_loop import amplitude_within_limits, crest_factor, require_played_whole
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.rig import Rig
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
 PLAY_LEAD = 1.5  # s under control before the signal begins to play
 PLAY_TAIL = 2.0  # s after it, in which the answer dies away

@@ -7,23 +7,23 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import Condition, Settings, rig_with
-from experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
-from hil.controllers.controller import Controller
-from hil.controllers.registry import read_controller
-from hil.controllers.timing import LoopTiming
-from hil.design.compensators.methods import design_compensator
-from hil.design.compensators.registry import COMPENSATORS
-from hil.design.methods import design
-from hil.design.poles import natural
-from hil.design.schedule import require_same_kind
-from hil.rig.fitting import describe_mismatch
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
-from models.plant.plant import Scenario
+from riderless.experiments.campaigns.protocols.condition import Condition, Settings, rig_with
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.controllers.registry import read_controller
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.design.compensators.registry import COMPENSATORS
+from riderless.hil.design.methods import design
+from riderless.hil.design.poles import natural
+from riderless.hil.design.schedule import require_same_kind
+from riderless.hil.rig.fitting import describe_mismatch
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.plant import Scenario
 
 GENTLE_COMMAND = {"rate": 0.05, "angle": 0.009}  # rad/s, rad: large for gains under which the weave lasts
 GAIN_SPEED_STEP = 0.25  # m/s, from one set of gains to the next

@@ -13,19 +13,19 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction
-from experiments.campaigns.protocols.condition import Settings as Common
-from experiments.campaigns.protocols.excitation import amplitude_key
-from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.emulation.hand_kicks import RELEASE_DELAY
-from experiments.theory.excited_loop import amplitude_within_limits
-from hil.controllers.controller import Controller
-from hil.design.schedule import GainSchedule
-from hil.loop.excitation import Excitation
-from hil.rig.fitting import require_playable_on
-from models.errors import InputError
-from models.linear.modes import critical_speeds
-from models.parameters import Bicycle
+from riderless.experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction
+from riderless.experiments.campaigns.protocols.condition import Settings as Common
+from riderless.experiments.campaigns.protocols.excitation import amplitude_key
+from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.theory.excited_loop import amplitude_within_limits
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.fitting import require_playable_on
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import critical_speeds
+from riderless.models.parameters import Bicycle
 
 FIRST_RELEASE = 1.5  # s after the hands are off: the controller has settled
 PUSH_DURATION = 0.15  # s, of the push before it goes off

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.protocols.excitation import Settings as Played
-from experiments.campaigns.protocols.excitation import plan_played
-from experiments.campaigns.protocols.plan_inputs import PlanInputs
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.campaigns.protocols.excitation import Settings as Played
+from riderless.experiments.campaigns.protocols.excitation import plan_played
+from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
 
 
 class Settings(Played):

@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import Condition, belt_instruction, drives_its_speed, kick_cues
-from experiments.campaigns.protocols.condition import Settings as Common
-from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.emulation.hand_kicks import RELEASE_DELAY
-from models.errors import InputError
-from models.linear.modes import critical_speeds
-from models.parameters import Bicycle
+from riderless.experiments.campaigns.protocols.condition import Condition, belt_instruction, drives_its_speed, kick_cues
+from riderless.experiments.campaigns.protocols.condition import Settings as Common
+from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import critical_speeds
+from riderless.models.parameters import Bicycle
 
 SWEEP_HALF_RANGE = 0.8  # m/s to either side of the weave speed
 BELT_CHANGE_TIME = 1.0  # s that the belt takes from one step to the next

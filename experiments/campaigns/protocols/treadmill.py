@@ -9,15 +9,15 @@ from collections.abc import Iterator
 import numpy as np
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction, kick_cues
-from experiments.campaigns.protocols.condition import Settings as Common
-from experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle_options
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
-from hil.controllers.timing import LoopTiming
-from hil.design.methods import design
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation
-from models import catalogue
+from riderless.experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction, kick_cues
+from riderless.experiments.campaigns.protocols.condition import Settings as Common
+from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle_options
+from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.methods import design
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
 
 # Bicycle, method, speeds [m/s]: below, inside and above the uncontrolled bicycle's stable range.
 TREADMILL_PLAN = (

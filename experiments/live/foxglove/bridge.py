@@ -1,6 +1,6 @@
 """Foxglove server beside the page: a process of its own that looks on as a page does, and passes on what it hears.
 
-    python -m experiments.live.foxglove.bridge --page PORT --port PORT
+    python -m riderless.experiments.live.foxglove.bridge --page PORT --port PORT
 
 It says nothing to the run: Foxglove's clients can read, and no more. The token of the page comes by the environment.
 """
@@ -16,8 +16,8 @@ import foxglove
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from experiments.live.access import LOOPBACK, TOKEN_VARIABLE
-from experiments.live.foxglove.channels import RunClock, logged, schemas
+from riderless.experiments.live.access import LOOPBACK, TOKEN_VARIABLE
+from riderless.experiments.live.foxglove.channels import RunClock, logged, schemas
 
 _AGAIN = 0.5  # s until a page that is gone is looked for again
 _PATIENCE = 5.0  # s for a page that was never there

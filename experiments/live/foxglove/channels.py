@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from experiments.live.rows import CODES
-from experiments.live.schema import ROW_COLUMNS, LiveCampaign, LiveEvent, LiveFit, LiveHello, LiveStatus
+from riderless.experiments.live.rows import CODES
+from riderless.experiments.live.schema import ROW_COLUMNS, LiveCampaign, LiveEvent, LiveFit, LiveHello, LiveStatus
 
 _ROWS = "/rows"
 _BACK = 1.0  # s that a row may be before the newest; farther is another run, or another place of a replay

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from experiments.live.access import LOOPBACK, TOKEN_VARIABLE
-from experiments.live.launch import LiveServerProcess
-from firmware_interface.child_processes import start_python
-from models.errors import InputError
+from riderless.experiments.live.access import LOOPBACK, TOKEN_VARIABLE
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.firmware_interface.child_processes import start_python
+from riderless.models.errors import InputError
 
 _PATIENCE = 3.0  # s
 
@@ -35,7 +35,7 @@ def foxglove_beside(page: LiveServerProcess, port: int) -> Iterator[str]:
         )
     arguments = ["--page", str(page.port), "--port", str(port), "--host", page.host]
     with start_python(
-        *("-m", "experiments.live.foxglove.bridge", *arguments),
+        *("-m", "riderless.experiments.live.foxglove.bridge", *arguments),
         variables={TOKEN_VARIABLE: page.token},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

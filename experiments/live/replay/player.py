@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.live.fits import Fitter, FoundFits
-from experiments.live.launch import LiveServerProcess
-from experiments.live.replay.recordings import recording_to_show
-from experiments.live.replay.row_messages import rows_message
-from experiments.live.rows import MOST_ROWS_PER_SECOND
-from experiments.live.schema import LiveEvent, LiveHello, ReplayLine, as_text
+from riderless.experiments.live.fits import Fitter, FoundFits
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.replay.recordings import recording_to_show
+from riderless.experiments.live.replay.row_messages import rows_message
+from riderless.experiments.live.rows import MOST_ROWS_PER_SECOND
+from riderless.experiments.live.schema import LiveEvent, LiveHello, ReplayLine, as_text
 
 FRAME = 1.0 / 30.0  # s
 STATUS_EVERY = 0.1  # s
@@ -28,7 +28,7 @@ class Player:
     path : Path
         Run folder, log, or a file of others.
     **how
-        As `experiments.recordings.read.read_recording` takes it: mapping, preset, bicycle, trust.
+        As `riderless.experiments.recordings.read.read_recording` takes it: mapping, preset, bicycle, trust.
 
     Raises
     ------

@@ -5,16 +5,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from experiments.datatypes import Response
-from experiments.live.hello import bicycle_fields, hello_of, law_wanted, limit_values
-from experiments.live.narrator import Narrator
-from experiments.live.rows import CODES, SHOWN
-from experiments.live.schema import LiveEvent, LiveHello, LiveStatus, ReplayLine
-from experiments.recordings.read import is_run, read_recording, refuse_unused
-from experiments.recordings.runs import run_of
-from hil.loop.limits import Limits
-from hil.loop.states import Cause, State
-from models.errors import InputError
+from riderless.experiments.datatypes import Response
+from riderless.experiments.live.hello import bicycle_fields, hello_of, law_wanted, limit_values
+from riderless.experiments.live.narrator import Narrator
+from riderless.experiments.live.rows import CODES, SHOWN
+from riderless.experiments.live.schema import LiveEvent, LiveHello, LiveStatus, ReplayLine
+from riderless.experiments.recordings.read import is_run, read_recording, refuse_unused
+from riderless.experiments.recordings.runs import run_of
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.states import Cause, State
+from riderless.models.errors import InputError
 
 _NO_LIMITS = "the log names no limits: those are drawn that a rig has by default"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.live.rows import CODES, SHOWN
-from experiments.live.schema import ROW_COLUMNS, LiveRows
+from riderless.experiments.live.rows import CODES, SHOWN
+from riderless.experiments.live.schema import ROW_COLUMNS, LiveRows
 
 
 def rows_message(rows: np.ndarray, zero: float) -> LiveRows:

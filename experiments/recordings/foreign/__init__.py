@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.datatypes import Response
-from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
-from experiments.recordings.foreign.formats.registry import read_table
-from experiments.recordings.foreign.labs import chalmers, peterson
-from experiments.recordings.foreign.table import Table
-from experiments.recordings.inspection import inspect_recording
-from models import catalogue
-from models.errors import InputError, did_you_mean
-from models.parameters import Bicycle
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
+from riderless.experiments.recordings.foreign.formats.registry import read_table
+from riderless.experiments.recordings.foreign.labs import chalmers, peterson
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.models import catalogue
+from riderless.models.errors import InputError, did_you_mean
+from riderless.models.parameters import Bicycle
 
 
 class KnownKind(NamedTuple):

@@ -12,12 +12,12 @@ import re
 
 import numpy as np
 
-from experiments.datatypes import Response
-from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign.table import Table
-from experiments.recordings.played_parts import played_rows
-from models import catalogue
-from models.array_types import Array
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.played_parts import played_rows
+from riderless.models import catalogue
+from riderless.models.array_types import Array
 
 KIND = "delft-sbw"
 COLUMNS = ("sil_command", "speed", "lean_angle", "lean_rate", "fork_angle", "fork_rate", "command_fork")

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.checked import MIN_RECORDING_ROWS, Recorded
-from experiments.recordings.foreign.table import Table
-from experiments.recordings.runs import recorded_run
-from hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
-from hil.logs.header import RunHeader
-from hil.logs.json_values import numbers_again
-from hil.logs.log import Marker, Run, Stop
-from hil.loop.tick_record import TICK
-from models.errors import InputError
-from models.text_file import read_text_file, why_unreadable
+from riderless.experiments.recordings.checked import MIN_RECORDING_ROWS, Recorded
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.runs import recorded_run
+from riderless.hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.json_values import numbers_again
+from riderless.hil.logs.log import Marker, Run, Stop
+from riderless.hil.loop.tick_record import TICK
+from riderless.models.errors import InputError
+from riderless.models.text_file import read_text_file, why_unreadable
 
 KIND = "riderless-table"
 _MOST_HEADER = 100_000_000  # bytes; a run of hours with its marks and torques played has some millions

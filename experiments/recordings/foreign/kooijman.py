@@ -7,12 +7,12 @@ angle is too small and too erratic to use, as the paper says, and is left out.
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datatypes import Response
-from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign import times
-from experiments.recordings.foreign.table import Table
-from models import catalogue
-from models.array_types import Array
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.foreign import times
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.models import catalogue
+from riderless.models.array_types import Array
 
 KIND = "kooijman"
 COLUMNS = ("t_s", "lean_rate_V", "speedometer_V")

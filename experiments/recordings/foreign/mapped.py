@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datatypes import Marker, Response
-from experiments.dynamics import Theory
-from experiments.recordings.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
-from experiments.recordings.foreign import times, units
-from experiments.recordings.foreign.formats.registry import read_table
-from experiments.recordings.foreign.mapping import Mapping
-from experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
-from experiments.recordings.foreign.table import Table
-from experiments.recordings.torque_law import controlling_torque
-from experiments.theory.theory import lean_feedback, open_loop
-from models.array_types import Array
-from models.bicycle_file import shortened
-from models.errors import InputError
-from models.parameters import Bicycle
-from models.text_file import why_unreadable
+from riderless.experiments.datatypes import Marker, Response
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.recordings.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
+from riderless.experiments.recordings.foreign import times, units
+from riderless.experiments.recordings.foreign.formats.registry import read_table
+from riderless.experiments.recordings.foreign.mapping import Mapping
+from riderless.experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.torque_law import controlling_torque
+from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import shortened
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
+from riderless.models.text_file import why_unreadable
 
 KIND = "mapped"
 SLOWEST_SPEED = 0.26  # s from value to value, as of a receiver at 4 Hz: a speed changes little meanwhile

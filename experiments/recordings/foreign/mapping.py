@@ -11,13 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.foreign import units
-from models import catalogue
-from models.bicycle_file import is_number, shortened
-from models.errors import InputError, did_you_mean
-from models.file_format import load_toml, require_format
-from models.parameters import Bicycle
-from models.text_file import read_text_file, why_unreadable
+from riderless.experiments.recordings.foreign import units
+from riderless.models import catalogue
+from riderless.models.bicycle_file import is_number, shortened
+from riderless.models.errors import InputError, did_you_mean
+from riderless.models.file_format import load_toml, require_format
+from riderless.models.parameters import Bicycle
+from riderless.models.text_file import read_text_file, why_unreadable
 
 QUANTITY_UNITS: dict[str, dict[str, float]] = {
     "phi_dot": units.RATE_UNITS,
@@ -100,7 +100,7 @@ def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
     InputError
         There is none, it is not TOML, or says something that no mapping can.
     """
-    shipped = files("experiments.recordings").joinpath("data", SHIPPED_MAPPINGS.format(path))
+    shipped = files("riderless.experiments.recordings").joinpath("data", SHIPPED_MAPPINGS.format(path))
     try:
         if not Path(path).exists() and shipped.is_file():
             return mapping_of(load_toml(shipped.read_text(encoding="utf-8")), str(path), Path())

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.foreign.table import Table
-from models.array_types import Array
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.models.array_types import Array
 
 MISSED_BEYOND = 1.5  # of the usual time from reading to reading of a sensor: one was missed there
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import MIN_RECORDING_ROWS
-from models.array_types import Array
-from models.errors import InputError, did_you_mean
+from riderless.experiments.recordings.checked import MIN_RECORDING_ROWS
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError, did_you_mean
 
 LONGEST_TEXT = 60  # characters of a wrong value in a sentence
 MOST_TABLE_COLUMNS = 10_000

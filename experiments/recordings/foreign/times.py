@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.checked import MIN_RECORDING_ROWS, takes_too_long
-from experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
-from models.array_types import Array
-from models.errors import InputError
+from riderless.experiments.recordings.checked import MIN_RECORDING_ROWS, takes_too_long
+from riderless.experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 DATES_FROM = 1e7  # s; a time beyond 115 days is a date, and the recording is timed from its first row
 LONGEST_STEP, SHORTEST_STEP = 0.05, 2e-5  # s between samples: 20 Hz cannot show weave, 50 kHz is a unit gone wrong

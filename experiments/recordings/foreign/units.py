@@ -3,8 +3,8 @@
 import re
 from math import pi
 
-from models.bicycle_file import shortened
-from models.errors import InputError, did_you_mean
+from riderless.models.bicycle_file import shortened
+from riderless.models.errors import InputError, did_you_mean
 
 ANGLE_UNITS = {"rad": 1.0, "mrad": 1e-3, "deg": pi / 180}
 RATE_UNITS = {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": pi / 180, "rpm": pi / 30}

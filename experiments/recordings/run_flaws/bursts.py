@@ -10,14 +10,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from experiments.theory.bridged_samples import BRIDGED_PERIODS, mean_hold
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, hear
-from firmware_interface.kernels import njit
-from hil.logs.header import RunHeader
-from hil.logs.log import RUN_FILE, Run, read_run
-from hil.loop.states import State
-from hil.loop.wire_tape import new_wire, read_tape
-from models.array_types import Array
+from riderless.experiments.theory.bridged_samples import BRIDGED_PERIODS, mean_hold
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, hear
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RUN_FILE, Run, read_run
+from riderless.hil.loop.states import State
+from riderless.hil.loop.wire_tape import new_wire, read_tape
+from riderless.models.array_types import Array
 
 LEAST_TOGETHER = 0.1  # of the samples, that come with another, and of the ticks, without any: a line, no busy computer
 SAMPLE_NUMBERS = 1 << 16  # after which they begin anew
@@ -92,7 +92,7 @@ def lateness_in_bursts(run: Run) -> float | None:
 
     All samples under control that came are asked, but those over a gap too long to be bridged.
     """
-    from hil.runners.assembly import links_of_rig  # all drivers, for a few recordings only
+    from riderless.hil.runners.assembly import links_of_rig  # all drivers, for a few recordings only
 
     ports = run.header.rig.ports
     lead = next((i for i, port in enumerate(ports) if port.role & _BOTH == _BOTH), None)

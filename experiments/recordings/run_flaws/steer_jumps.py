@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.loop.states import State
+from riderless.hil.loop.states import State
 
 LEAST_STEER_JUMP = float(np.radians(0.25))  # within a sample, beyond what the steer does in those beside it
 STEPS_BESIDE = 10  # to either side: an encoder slower than the loop moves in every fourth sample alone, say

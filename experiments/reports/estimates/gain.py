@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.analysis.measured_eigenvalues.gain import GainEstimate, estimate_gain
-from experiments.analysis.measured_eigenvalues.table import EigenvalueTable, read_eigenvalues
-from experiments.reports.text import Sentence, TextBlock, TextTable, plain_text
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.analysis.measured_eigenvalues.gain import GainEstimate, estimate_gain
+from riderless.experiments.analysis.measured_eigenvalues.table import EigenvalueTable, read_eigenvalues
+from riderless.experiments.reports.text import Sentence, TextBlock, TextTable, plain_text
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 
 PULLS_TOLD = 3
 

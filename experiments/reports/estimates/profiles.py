@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.analysis.likelihood.profile import Profile
-from experiments.dynamics import unit_of
-from experiments.reports.eigenvalues import MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
+from riderless.experiments.analysis.likelihood.profile import Profile
+from riderless.experiments.dynamics import unit_of
+from riderless.experiments.reports.eigenvalues import MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib
 
-from experiments.reports.hazards.table import (
+from riderless.experiments.reports.hazards.table import (
     MEASURES,
     SEVERITIES,
     Hazard,
@@ -14,8 +14,8 @@ from experiments.reports.hazards.table import (
     limits_in_words,
     proof_in_words,
 )
-from hil.logs.provenance import package_versions
-from hil.rig.rig import Rig
+from riderless.hil.logs.provenance import package_versions
+from riderless.hil.rig.rig import Rig
 
 if TYPE_CHECKING:
     from fpdf import FPDF

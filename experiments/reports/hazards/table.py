@@ -10,8 +10,8 @@ from importlib import resources
 
 import numpy as np
 
-from hil.loop.limits import Limit
-from hil.rig.rig import Rig
+from riderless.hil.loop.limits import Limit
+from riderless.hil.rig.rig import Rig
 
 MEASURES = {
     "design": "design: the danger is not there",
@@ -65,7 +65,7 @@ class Hazard:
 
 def hazards_of(rig: Rig) -> list[Hazard]:
     """Read the hazards, with the limits of this rig put into their words."""
-    text = resources.files("experiments.reports.hazards").joinpath("hazards.toml").read_text(encoding="utf-8")
+    text = resources.files("riderless.experiments.reports.hazards").joinpath("hazards.toml").read_text(encoding="utf-8")
     values = limits_in_words(rig)
     return [
         Hazard(

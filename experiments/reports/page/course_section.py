@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.reports.eigenvalues import GRID_COLOUR, MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
-from models.array_types import Array
-from models.noise_statistics import STDS_95 as BAR
+from riderless.experiments.reports.eigenvalues import GRID_COLOUR, MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
+from riderless.models.array_types import Array
+from riderless.models.noise_statistics import STDS_95 as BAR
 
 COURSES_ACROSS = 2
 

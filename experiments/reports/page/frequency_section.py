@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.frequency.goodness_of_fit import (
+from riderless.experiments.frequency.goodness_of_fit import (
     FrequencyGoodness,
     ResponseGoodness,
     frequency_verdicts,
     goodness,
 )
-from experiments.frequency.response import TRUSTED, FrequencyResponse
-from experiments.reports import bode
+from riderless.experiments.frequency.response import TRUSTED, FrequencyResponse
+from riderless.experiments.reports import bode
 
 FREQUENCY_RUNS_SHOWN = 6  # of which figures are drawn; the table has all
 LOOP_AND_PLANT = ("loop", "plant")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.datatypes import Comparison, Response
-from experiments.reports.text import consecutive
-from models.errors import InputError
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.reports.text import consecutive
+from riderless.models.errors import InputError
 
 
 @dataclass(frozen=True)

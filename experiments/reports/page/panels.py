@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.analysis.compare import figure7_residuals
-from experiments.datatypes import Comparison
-from experiments.dynamics import SAMPLED_LOOP, Theory, value_unit
-from experiments.recordings.published import Figure7
-from experiments.reports import complex_plane, eigenvalues
-from experiments.reports.eigenvalues import Bands, Curve, Series
-from experiments.reports.page.numbered import NumberedWindow, origin_text
-from experiments.theory.modes import kicked_modes
-from experiments.theory.theory import bicycle_for, theory_for
-from experiments.theory.uncertainty_bands import eigenvalue_band
-from models import catalogue
-from models.linear import modes
-from models.parameters import Bicycle
+from riderless.experiments.analysis.compare import figure7_residuals
+from riderless.experiments.datatypes import Comparison
+from riderless.experiments.dynamics import SAMPLED_LOOP, Theory, value_unit
+from riderless.experiments.recordings.published import Figure7
+from riderless.experiments.reports import complex_plane, eigenvalues
+from riderless.experiments.reports.eigenvalues import Bands, Curve, Series
+from riderless.experiments.reports.page.numbered import NumberedWindow, origin_text
+from riderless.experiments.theory.modes import kicked_modes
+from riderless.experiments.theory.theory import bicycle_for, theory_for
+from riderless.experiments.theory.uncertainty_bands import eigenvalue_band
+from riderless.models import catalogue
+from riderless.models.linear import modes
+from riderless.models.parameters import Bicycle
 
 CURVE_POINTS = 61
 BAND_POINTS = 25

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.datatypes import Rejected, Response
-from experiments.reports.page.numbered import NumberedWindow
-from experiments.reports.timeline.figure import timeline_figure
-from experiments.reports.timeline.recorded import states_text, timeline_of
-from models.parameters import PARAMETERS, Bicycle
+from riderless.experiments.datatypes import Rejected, Response
+from riderless.experiments.reports.page.numbered import NumberedWindow
+from riderless.experiments.reports.timeline.figure import timeline_figure
+from riderless.experiments.reports.timeline.recorded import states_text, timeline_of
+from riderless.models.parameters import PARAMETERS, Bicycle
 
 RECORDINGS_DRAWN = 40
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.datatypes import Comparison, Response
-from experiments.reports.timeline.recorded import envelope
-from models.array_types import Array
+from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.reports.timeline.recorded import envelope
+from riderless.models.array_types import Array
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 209.0, 160.0  # of the picture, points
 AXES_LEFT, AXES_RIGHT = 32.0, 206.0  # of the axes

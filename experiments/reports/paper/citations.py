@@ -7,11 +7,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.reports.files import REPORT_NUMBERS
-from hil.logs.provenance import package_versions
-from models import catalogue
-from models.errors import InputError
-from models.text_file import why_unreadable
+from riderless.experiments.reports.files import REPORT_NUMBERS
+from riderless.hil.logs.provenance import package_versions
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.text_file import why_unreadable
 
 
 class CitedSource(NamedTuple):
@@ -104,6 +104,6 @@ def _of_bicycle(name: str) -> Iterator[tuple[str, str]]:
 
 def _entries() -> dict[str, str]:
     """Entries of the bibliography by their keys, with this program's version in its own."""
-    text = files("experiments.reports.paper").joinpath("sources.bib").read_text(encoding="utf-8")
+    text = files("riderless.experiments.reports.paper").joinpath("sources.bib").read_text(encoding="utf-8")
     text = text.replace("VERSION", package_versions()["riderless"])
     return {re.match(r"@\w+\{([^,]+),", part)[1]: part.strip() for part in re.split(r"\n(?=@)", text)}  # type: ignore[index]

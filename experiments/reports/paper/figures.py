@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.reports.eigenvalues import figure_style, make_texts_harmless, new_figure
-from experiments.reports.files import COLUMN_WIDTH, PRINT_STYLE
-from experiments.reports.paper.tables import PaperCondition, PaperCurve
+from riderless.experiments.reports.eigenvalues import figure_style, make_texts_harmless, new_figure
+from riderless.experiments.reports.files import COLUMN_WIDTH, PRINT_STYLE
+from riderless.experiments.reports.paper.tables import PaperCondition, PaperCurve
 
 PAGE_WIDTH = 7.2  # in, 183 mm: two columns of most journals
 WIDTHS = {"one-column": COLUMN_WIDTH, "two-column": PAGE_WIDTH}

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.reports.files import make_folder, whole_or_gone
-from experiments.reports.paper.citations import cited_sources, read_numbers
-from experiments.reports.paper.figures import WIDTHS, eigenvalue_pdf
-from experiments.reports.paper.tables import (
+from riderless.experiments.reports.files import make_folder, whole_or_gone
+from riderless.experiments.reports.paper.citations import cited_sources, read_numbers
+from riderless.experiments.reports.paper.figures import WIDTHS, eigenvalue_pdf
+from riderless.experiments.reports.paper.tables import (
     conditions_csv,
     conditions_tex,
     curves_csv,
@@ -14,8 +14,8 @@ from experiments.reports.paper.tables import (
     paper_curves,
     windows_csv,
 )
-from hil.output_file import OutputFile
-from models.errors import InputError
+from riderless.hil.output_file import OutputFile
+from riderless.models.errors import InputError
 
 
 def write_paper(report: Path, folder: Path, force: bool = False) -> list[Path]:

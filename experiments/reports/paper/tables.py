@@ -4,8 +4,8 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hil.logs.export import write_csv
-from models.harmless_text import harmless
+from riderless.hil.logs.export import write_csv
+from riderless.models.harmless_text import harmless
 
 CONDITION_COLUMNS = (
     *("condition", "windows", "v_m_s", "re_1_s", "re_half_95_1_s", "im_rad_s", "im_half_95_rad_s"),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.datatypes import AGREEMENT
-from experiments.reports.eigenvalues import (
+from riderless.experiments.datatypes import AGREEMENT
+from riderless.experiments.reports.eigenvalues import (
     BLUE,
     GREEN,
     GRID_COLOUR,
@@ -18,11 +18,11 @@ from experiments.reports.eigenvalues import (
     figure_style,
     new_figure,
 )
-from experiments.reports.timeline.path_map import draw_path
-from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, Timeline, decimated
-from experiments.reports.timeline.ridden_path import RiddenPath
-from hil.loop.states import State
-from models.array_types import Array
+from riderless.experiments.reports.timeline.path_map import draw_path
+from riderless.experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, Timeline, decimated
+from riderless.experiments.reports.timeline.ridden_path import RiddenPath
+from riderless.hil.loop.states import State
+from riderless.models.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

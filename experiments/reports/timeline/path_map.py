@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from experiments.reports.eigenvalues import BLUE, INK_COLOUR, MUTED_COLOUR
-from experiments.reports.timeline.ridden_path import RiddenPath
+from riderless.experiments.reports.eigenvalues import BLUE, INK_COLOUR, MUTED_COLOUR
+from riderless.experiments.reports.timeline.ridden_path import RiddenPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

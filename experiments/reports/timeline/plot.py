@@ -3,17 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.recordings.read import find_recordings, is_run
-from experiments.recordings.runs import run_of
-from experiments.reports.analyze import analyze
-from experiments.reports.result import AnalysisResult
-from experiments.reports.theory import check_figure_format, save_figure
-from experiments.reports.timeline.figure import timeline_figure
-from experiments.reports.timeline.recorded import states_text, timeline_of
-from experiments.reports.timeline.ridden_path import ridden_path
-from hil.logs.folders import own_name
-from hil.output_file import OutputFile, files_read
-from models.errors import InputError
+from riderless.experiments.recordings.read import find_recordings, is_run
+from riderless.experiments.recordings.runs import run_of
+from riderless.experiments.reports.analyze import analyze
+from riderless.experiments.reports.result import AnalysisResult
+from riderless.experiments.reports.theory import check_figure_format, save_figure
+from riderless.experiments.reports.timeline.figure import timeline_figure
+from riderless.experiments.reports.timeline.recorded import states_text, timeline_of
+from riderless.experiments.reports.timeline.ridden_path import ridden_path
+from riderless.hil.logs.folders import own_name
+from riderless.hil.output_file import OutputFile, files_read
+from riderless.models.errors import InputError
 
 
 def plot_recording(
@@ -37,7 +37,7 @@ def plot_recording(
     mapping : str or Path
         TOML file that says which column of others' files is what, or a shipped one's name.
     preset : str
-        Kind of the file, as `experiments.reports.analyze.analyze` takes it.
+        Kind of the file, as `riderless.experiments.reports.analyze.analyze` takes it.
     bicycle : str
         With a mapping: its bicycle.
     trust : bool

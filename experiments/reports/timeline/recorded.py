@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.onsets.kicks import KickRules, find_kicks
-from experiments.datatypes import Comparison, Rejected, Response, StateSpan
-from experiments.reports.timeline.ridden_path import RiddenPath
-from models.array_types import Array
+from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks
+from riderless.experiments.datatypes import Comparison, Rejected, Response, StateSpan
+from riderless.experiments.reports.timeline.ridden_path import RiddenPath
+from riderless.models.array_types import Array
 
 AGREES, DIFFERS, REJECTED = "agrees", "differs", "rejected"
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.guidance.path import Path
-from hil.logs.log import Run
-from hil.logs.stored_rows import StoredRows
-from hil.loop.states import State
-from models.array_types import Array
+from riderless.hil.guidance.path import Path
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.stored_rows import StoredRows
+from riderless.hil.loop.states import State
+from riderless.models.array_types import Array
 
 _PLACE_COLUMNS = ("t", "state", "x_est", "y_est", "psi_est")
 _REACH = 2.0  # m along the path that a bicycle cannot pass within a row

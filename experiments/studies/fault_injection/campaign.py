@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from experiments.campaigns.sweeps import spread
-from experiments.studies.fault_injection.cases import CaseOptions, draw_case
-from experiments.studies.fault_injection.judge import CaseResult, judge_case
-from experiments.studies.fault_injection.simulate import play_case
-from models.errors import InputError
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from riderless.experiments.studies.fault_injection.judge import CaseResult, judge_case
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.models.errors import InputError
 
 CASES_PER_BATCH = 50  # cases handed out at a time
 
@@ -24,7 +24,7 @@ def run_cases(
     ----------
     count, seed : int
     jobs : int or None
-        Processes, see `experiments.campaigns.sweeps.spread`.
+        Processes, see `riderless.experiments.campaigns.sweeps.spread`.
     tell : callable
         Given each batch of verdicts as it is finished.
     options : CaseOptions

@@ -7,14 +7,14 @@ from typing import cast
 
 import numpy as np
 
-from experiments.emulation.hand_kicks import hand_kick
-from experiments.studies.fault_injection.circumstances import (
+from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.experiments.studies.fault_injection.circumstances import (
     BESIDE_FAULTS,
     USUAL_CIRCUMSTANCES,
     Circumstances,
     draw_circumstances,
 )
-from experiments.studies.fault_injection.draw_faults import (
+from riderless.experiments.studies.fault_injection.draw_faults import (
     FOREVER,
     SEED_RANGE,
     Draws,
@@ -23,7 +23,7 @@ from experiments.studies.fault_injection.draw_faults import (
     draw_speed_faults,
     with_alike,
 )
-from experiments.studies.fault_injection.machines import (
+from riderless.experiments.studies.fault_injection.machines import (
     PACED_SPACE,
     PLACED_SPACE,
     STEER_DRIVES,
@@ -34,21 +34,21 @@ from experiments.studies.fault_injection.machines import (
     steered_space,
     varied_space,
 )
-from experiments.studies.fault_injection.ride_plan import (
+from riderless.experiments.studies.fault_injection.ride_plan import (
     ARM_AT,
     CASE_RELEASE_DELAY,
     RUN_AT,
     FaultOnset,
     RidePlan,
 )
-from experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
-from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD, Order, Shape, Threat
-from firmware_interface.twins.faults import Faults
-from firmware_interface.twins.place.sensor import PlaceFault
-from firmware_interface.twins.speed.belt import BeltFault
-from hil.loop.states import Demand
-from models.errors import InputError
-from models.plant.scenario import Kick, Scenario
+from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
+from riderless.experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD, Order, Shape, Threat
+from riderless.firmware_interface.twins.faults import Faults
+from riderless.firmware_interface.twins.place.sensor import PlaceFault
+from riderless.firmware_interface.twins.speed.belt import BeltFault
+from riderless.hil.loop.states import Demand
+from riderless.models.errors import InputError
+from riderless.models.plant.scenario import Kick, Scenario
 
 MOST_TOGETHER = 3
 AT_ONCE_WITHIN = 0.3  # s, between the faults of a set where they come together

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from experiments.emulation.hand_kicks import hand_kick
-from experiments.studies.fault_injection.machines import RideSpace, rig_and_gains
-from experiments.studies.fault_injection.ride_plan import RidePlan
-from hil.loop.excitation import Excitation
-from models.linear.whipple import canonical_matrices
-from models.plant.plant import Instruments, Kick, Knock, SteerDrive, Surroundings
+from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.experiments.studies.fault_injection.machines import RideSpace, rig_and_gains
+from riderless.experiments.studies.fault_injection.ride_plan import RidePlan
+from riderless.hil.loop.excitation import Excitation
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.plant.plant import Instruments, Kick, Knock, SteerDrive, Surroundings
 
 USUAL_INSTRUMENTS = Instruments(gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0))
 USUAL_CIRCUMSTANCES = "nothing but kicks"

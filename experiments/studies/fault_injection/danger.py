@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.simulate import Played
-from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD
-from models.linear.path import farthest_contact
+from riderless.experiments.studies.fault_injection.simulate import Played
+from riderless.experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD
+from riderless.models.linear.path import farthest_contact
 
 NO_TORQUE = 0.07  # N m: a hundredth of the limit; static friction of a head set is more
 LEANING_TIME = 0.5  # s, of torque on a bicycle that leans too far

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.studies.fault_injection.cases import CaseOptions
-from experiments.studies.fault_injection.summary_table import FaultRow, promises_markdown, summary_markdown
-from experiments.studies.fault_injection.threats.fault_list import ThreatPool
-from experiments.studies.markdown_tables import put_between_marks, require_marks
+from riderless.experiments.studies.fault_injection.cases import CaseOptions
+from riderless.experiments.studies.fault_injection.summary_table import FaultRow, promises_markdown, summary_markdown
+from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool
+from riderless.experiments.studies.markdown_tables import put_between_marks, require_marks
 
 TABLE_BEGIN, TABLE_END = "<!-- table: written by `riderless faults --doc`, not by hand -->", "<!-- end of table -->"
 REALTIME_TABLE_BEGIN, REALTIME_TABLE_END = (

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from experiments.studies.fault_injection.threats.fault_spec import Order, PlaceKind, Shape, SpeedKind, Threat
-from firmware_interface.twins.faults import Fault, Faults
-from firmware_interface.twins.place.sensor import PlaceFault
-from firmware_interface.twins.speed.belt import BeltFault
-from models.parameters import Bicycle
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Order, PlaceKind, Shape, SpeedKind, Threat
+from riderless.firmware_interface.twins.faults import Fault, Faults
+from riderless.firmware_interface.twins.place.sensor import PlaceFault
+from riderless.firmware_interface.twins.speed.belt import BeltFault
+from riderless.models.parameters import Bicycle
 
 FOREVER = 1e5  # s
 SEED_RANGE = 2**31

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import FaultCase
-from experiments.studies.fault_injection.danger import (
+from riderless.experiments.studies.fault_injection.cases import FaultCase
+from riderless.experiments.studies.fault_injection.danger import (
     LEANING_TIME,
     NO_DANGER,
     NO_TORQUE,
@@ -32,8 +32,8 @@ from experiments.studies.fault_injection.danger import (
     last_torque,
     measure_danger,
 )
-from experiments.studies.fault_injection.log_check import check_written_log, is_written
-from experiments.studies.fault_injection.promises import (
+from riderless.experiments.studies.fault_injection.log_check import check_written_log, is_written
+from riderless.experiments.studies.fault_injection.promises import (
     NO_WATCHDOG,
     TIME_ROUNDING,
     first_cause,
@@ -42,11 +42,11 @@ from experiments.studies.fault_injection.promises import (
     slack_of,
     undefended,
 )
-from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
-from experiments.studies.fault_injection.threats.fault_list import family
-from experiments.studies.fault_injection.threats.fault_spec import AT_ONCE_CAUSES, SAMPLE_PERIOD, TIME_TO_ZERO
-from hil.loop.limits import COMMAND_LIMITS, Limits
-from hil.loop.states import Cause, State
+from riderless.experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
+from riderless.experiments.studies.fault_injection.threats.fault_list import family
+from riderless.experiments.studies.fault_injection.threats.fault_spec import AT_ONCE_CAUSES, SAMPLE_PERIOD, TIME_TO_ZERO
+from riderless.hil.loop.limits import COMMAND_LIMITS, Limits
+from riderless.hil.loop.states import Cause, State
 
 QUIET_TIME = 0.2  # s, at the end of a case, in which there must be no torque at all
 TORQUE_ROUNDING = 1.01e-3  # N m: two values in whole mN m

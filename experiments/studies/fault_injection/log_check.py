@@ -5,12 +5,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.studies.fault_injection.cases import FaultCase
-from experiments.studies.fault_injection.simulate import Played, task_of
-from hil.logs.header import new_header
-from hil.logs.log import RunWriter, read_run
-from hil.runners.log_sink import Keeper
-from hil.runners.replay import replay
+from riderless.experiments.studies.fault_injection.cases import FaultCase
+from riderless.experiments.studies.fault_injection.simulate import Played, task_of
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.log import RunWriter, read_run
+from riderless.hil.runners.log_sink import Keeper
+from riderless.hil.runners.replay import replay
 
 WRITTEN_EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
 

@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from hil.controllers.timing import LoopTiming
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.design.steered.methods import STEER_METHODS
-from hil.loop.pace.settings import SpeedDrive
-from hil.loop.place.settings import PlaceSettings
-from hil.rig.rig import Rig, RigPort
-from models import catalogue
-from models.linear.prescribed_steer import InnerLoop
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.steered.methods import STEER_METHODS
+from riderless.hil.loop.pace.settings import SpeedDrive
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.models import catalogue
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 STEER_DRIVES = {
     "rate": InnerLoop(kind="rate", bandwidth=100.0, damping=1.0),

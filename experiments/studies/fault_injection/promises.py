@@ -17,21 +17,21 @@ import math
 
 import numpy as np
 
-from experiments.studies.fault_injection.cases import FaultCase, FaultPart
-from experiments.studies.fault_injection.danger import last_torque
-from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
-from experiments.studies.fault_injection.threats.fault_spec import (
+from riderless.experiments.studies.fault_injection.cases import FaultCase, FaultPart
+from riderless.experiments.studies.fault_injection.danger import last_torque
+from riderless.experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
+from riderless.experiments.studies.fault_injection.threats.fault_spec import (
     AT_ONCE_CAUSES,
     GROSS_TIME,
     RAMP_TIME,
     SAMPLE_PERIOD,
     TIME_TO_ZERO,
 )
-from experiments.studies.fault_injection.threats.link_faults import WATCHDOG_SLACK
-from experiments.studies.fault_injection.threats.sensor_faults import BALANCE_LOST_CAUSES
-from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, TO_NODE, Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause, State
+from riderless.experiments.studies.fault_injection.threats.link_faults import WATCHDOG_SLACK
+from riderless.experiments.studies.fault_injection.threats.sensor_faults import BALANCE_LOST_CAUSES
+from riderless.firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, TO_NODE, Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause, State
 
 TIME_ROUNDING = 1e-9  # s
 EARLY_CAUSES = frozenset(  # what may keep a bicycle from coming under control, besides the names of the fault

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 ARM_AT, RUN_AT = 0.3, 1.7  # s since power-up
 SHORT_RIDE, PLACE_RIDE, LONG_RIDE, LONGEST_RIDE = 1.9, 14.0, 30.0, 60.0  # s under control

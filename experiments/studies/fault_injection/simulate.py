@@ -6,35 +6,35 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import FaultCase
-from experiments.studies.fault_injection.machines import rig_and_gains
-from experiments.studies.fault_injection.ride_plan import ARM_AT
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.own_node import introduction_of_node
-from firmware_interface.errors import DeviceError
-from firmware_interface.node import reference_codec
-from firmware_interface.node.hello import hello_in_si
-from firmware_interface.twins.faults import TO_NODE, Faults
-from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant
-from firmware_interface.twins.speed.belt import BELT_SCALE, COMES_TO_REST, BeltFault
-from firmware_interface.twins.virtual_node import NodeConfig
-from hil.design.schedule import GainSchedule
-from hil.loop.limits import Limit, Limits
-from hil.loop.states import Demand, State
-from hil.loop.tick import LoopState
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import RX_SIZE, new_tape
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place
-from hil.runners.session import agree_with_devices
-from models.errors import InputError
-from models.plant.belt import BeltPlant
-from models.plant.plant import Plant
+from riderless.experiments.studies.fault_injection.cases import FaultCase
+from riderless.experiments.studies.fault_injection.machines import rig_and_gains
+from riderless.experiments.studies.fault_injection.ride_plan import ARM_AT
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.devices.own_node import introduction_of_node
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.hello import hello_in_si
+from riderless.firmware_interface.twins.faults import TO_NODE, Faults
+from riderless.firmware_interface.twins.faulty_link import fetch, post
+from riderless.firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant
+from riderless.firmware_interface.twins.speed.belt import BELT_SCALE, COMES_TO_REST, BeltFault
+from riderless.firmware_interface.twins.virtual_node import NodeConfig
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.loop.limits import Limit, Limits
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.loop.tick import LoopState
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import RX_SIZE, new_tape
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place
+from riderless.hil.runners.session import agree_with_devices
+from riderless.models.errors import InputError
+from riderless.models.plant.belt import BeltPlant
+from riderless.models.plant.plant import Plant
 
 LOOK_TICKS = 25  # ticks between two looks of the operator
 AFTER_THE_END = 1.5  # s, played on after the end of a long ride: long enough to see that no torque comes back
@@ -46,7 +46,7 @@ class Played:
     """Records of a played case: the loop's rows, the drive's diary, and the raw bytes."""
 
     rows: NDArray  # (n,) of TICK, as they go into the log
-    diary: NDArray  # (n,) of hil.runners.lockstep.DIARY: what drive and bicycle truly did
+    diary: NDArray  # (n,) of riderless.hil.runners.lockstep.DIARY: what drive and bicycle truly did
     tapes: tuple[bytes, ...]  # of each look
     looks: tuple[int, ...]  # first row of each
     rig: Rig

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from experiments.studies.fault_injection.cases import CaseOptions
-from experiments.studies.fault_injection.judge import CaseResult
-from experiments.studies.fault_injection.promises import RODE_THROUGH
-from experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
-from experiments.studies.markdown_tables import markdown_table
+from riderless.experiments.studies.fault_injection.cases import CaseOptions
+from riderless.experiments.studies.fault_injection.judge import CaseResult
+from riderless.experiments.studies.fault_injection.promises import RODE_THROUGH
+from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
+from riderless.experiments.studies.markdown_tables import markdown_table
 
 SUMMARY_COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")
 DANGER_COLUMNS = (  # of long rides and of sets

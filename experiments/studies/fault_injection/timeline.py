@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from experiments.studies.fault_injection.cases import FaultCase
-from experiments.studies.fault_injection.simulate import Played
-from hil.loop.states import Cause, Demand, State, Symptom
+from riderless.experiments.studies.fault_injection.cases import FaultCase
+from riderless.experiments.studies.fault_injection.simulate import Played
+from riderless.hil.loop.states import Cause, Demand, State, Symptom
 
 TIMELINE_COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked", "T true", "lean", "lean est", "steer")
 

@@ -1,14 +1,14 @@
-"""Table of the rides for a page: ``python -m experiments.studies.path_rides --seeds 3 docs/paths.md``."""
+"""Table of the rides for a page: ``python -m riderless.experiments.studies.path_rides --seeds 3 docs/paths.md``."""
 
 import numpy as np
 
-from experiments.campaigns.sweeps import spread
-from experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
-from experiments.studies.path_rides.ride import RideResult, one_ride
-from experiments.studies.path_rides.tasks import ride_tasks
-from models.linear.prescribed_steer import InnerLoop
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
+from riderless.experiments.studies.path_rides.ride import RideResult, one_ride
+from riderless.experiments.studies.path_rides.tasks import ride_tasks
+from riderless.models.linear.prescribed_steer import InnerLoop
 
-RIDES_TABLE = "table of `python -m experiments.studies.path_rides{}`"
+RIDES_TABLE = "table of `python -m riderless.experiments.studies.path_rides{}`"
 RIDE_DRIVES = {"torque": None} | {kind: InnerLoop(kind=kind, bandwidth=50.0, damping=1.0) for kind in ("rate", "angle")}
 
 

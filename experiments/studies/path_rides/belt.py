@@ -1,4 +1,6 @@
-"""Table of the rides on a belt: ``python -m experiments.studies.path_rides.belt --answers rides.jsonl docs/paths.md``.
+"""Make the table of the rides on a belt.
+
+``python -m riderless.experiments.studies.path_rides.belt --answers rides.jsonl docs/paths.md``.
 
 Each ride is a line of the file of answers; what is there already is not ridden again. A ride of 30 min takes about 20 s
 of one core.
@@ -12,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
-from experiments.studies.path_rides.belt_answers import Ridden, make_rides
-from experiments.studies.path_rides.belt_ride import (
+from riderless.experiments.studies.markdown_tables import markdown_table, put_or_print, table_arguments
+from riderless.experiments.studies.path_rides.belt_answers import Ridden, make_rides
+from riderless.experiments.studies.path_rides.belt_ride import (
     BELT_BICYCLES,
     BELT_SPEEDS,
     BELT_WIDTH,
@@ -22,8 +24,8 @@ from experiments.studies.path_rides.belt_ride import (
     BeltRide,
 )
 
-BELT_TABLE = "table of `python -m experiments.studies.path_rides.belt`"
-LIMITS_TABLE = "table of `python -m experiments.studies.path_rides.belt --limits`"
+BELT_TABLE = "table of `python -m riderless.experiments.studies.path_rides.belt`"
+LIMITS_TABLE = "table of `python -m riderless.experiments.studies.path_rides.belt --limits`"
 BELT_WEIGHTS = (("y_P", 0.05),)  # m: half the usual
 HARDEST = (("Silver", 2.5), ("Benchmark", 2.5), ("Benchmark", 7.0))  # where the limits are sought
 LIMIT_STEPS: dict[str, tuple[float, ...]] = {  # from what is easy to what is not

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from experiments.campaigns.sweeps import spread
-from experiments.studies.answer_lines import end_last_line, whole_lines
-from experiments.studies.path_rides.belt_ride import BeltResult, BeltRide, ride_belt
-from models.errors import InputError
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.studies.answer_lines import end_last_line, whole_lines
+from riderless.experiments.studies.path_rides.belt_ride import BeltResult, BeltRide, ride_belt
+from riderless.models.errors import InputError
 
 Ridden = tuple[BeltRide, BeltResult]
 

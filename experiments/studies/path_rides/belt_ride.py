@@ -5,25 +5,25 @@ from functools import lru_cache
 
 import numpy as np
 
-from experiments.emulation.hand_kicks import KICK_AHEAD, KICK_HEIGHT
-from experiments.studies.path_rides.ride import RIDE_ARM_FROM, RIDE_LET_GO, RIDE_RUN_FROM
-from firmware_interface.devices.registry import device
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.loop.place.settings import PlaceSettings
-from hil.loop.states import Cause, Demand, State
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_tape
-from hil.rig.rig import Rig, RigPort
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
-from models.array_types import Array
-from models.catalogue import load_bicycle
-from models.linear.path import farthest_contact
-from models.linear.whipple import canonical_matrices
-from models.parameters import Bicycle
-from models.plant.plant import Kick, Scenario, Surroundings
+from riderless.experiments.emulation.hand_kicks import KICK_AHEAD, KICK_HEIGHT
+from riderless.experiments.studies.path_rides.ride import RIDE_ARM_FROM, RIDE_LET_GO, RIDE_RUN_FROM
+from riderless.firmware_interface.devices.registry import device
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_tape
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
+from riderless.models.array_types import Array
+from riderless.models.catalogue import load_bicycle
+from riderless.models.linear.path import farthest_contact
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.plant import Kick, Scenario, Surroundings
 
 BELT_WIDTH = 1.2  # m
 BELT_SPEEDS = (2.5, 3.5, 4.5, 5.5, 7.0)  # m/s

@@ -4,25 +4,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.studies.path_rides.tasks import RUNNING_IN, RideTask
-from firmware_interface.devices.driver import Introduction
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.guidance.rideable import RideLimits
-from hil.guidance.route import Route, plan_route
-from hil.loop.states import Cause, Demand, State
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_tape
-from hil.rig.fitting import require_route_kept, with_emulated_receiver
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
-from models.array_types import Array
-from models.catalogue import load_bicycle
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Scenario, Surroundings
+from riderless.experiments.studies.path_rides.tasks import RUNNING_IN, RideTask
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.guidance.rideable import RideLimits
+from riderless.hil.guidance.route import Route, plan_route
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_tape
+from riderless.hil.rig.fitting import require_route_kept, with_emulated_receiver
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
+from riderless.models.array_types import Array
+from riderless.models.catalogue import load_bicycle
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Scenario, Surroundings
 
 RIDE_ARM_FROM, RIDE_RUN_FROM, RIDE_LET_GO = 1.0, 2.5, 0.5  # s since power-up, and after the drive was enabled
 _LOOK = 50  # ticks

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from hil.guidance.path import Path
-from hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom
+from riderless.hil.guidance.path import Path
+from riderless.hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom
 
 GUSTS = 1.5  # N rms, with 1 s between gusts that know nothing of each other
 RUNNING_IN = 3.0  # s after the release that do not count: a hand lets go

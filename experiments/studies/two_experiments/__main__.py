@@ -1,4 +1,6 @@
-"""`python -m experiments.studies.two_experiments DATA PAGE`: identify from both experiments, write the page's tables.
+"""Identify from both experiments and write the page's tables.
+
+``python -m riderless.experiments.studies.two_experiments DATA PAGE``
 
 DATA holds delft_treadmill, delft_bode and delft_calibration. PAGE has the marks of `PAGE_MARKS`, or is refused.
 """
@@ -6,10 +8,10 @@ DATA holds delft_treadmill, delft_bode and delft_calibration. PAGE has the marks
 import sys
 from pathlib import Path
 
-from experiments.studies.markdown_tables import put_between_marks, require_marks
-from experiments.studies.two_experiments import page
-from experiments.studies.two_experiments.joint import EXPERIMENTS, MODELS, answer
-from experiments.studies.two_experiments.pull_tests import read_pull_tests
+from riderless.experiments.studies.markdown_tables import put_between_marks, require_marks
+from riderless.experiments.studies.two_experiments import page
+from riderless.experiments.studies.two_experiments.joint import EXPERIMENTS, MODELS, answer
+from riderless.experiments.studies.two_experiments.pull_tests import read_pull_tests
 
 PAGE_MARKS = {
     name: (f"<!-- begin {name} -->", f"<!-- end {name} -->") for name in ("answer", "models", "pulls", "predictions")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.analysis.identification import Identification, identify
-from experiments.analysis.likelihood.forced_windows import forced_segments
-from experiments.analysis.likelihood.profile import Profile, profiles
-from experiments.analysis.output_error import Segment
-from experiments.analysis.windows.find import find_windows
-from experiments.recordings.read import find_recordings, read_recording
-from models.errors import InputError
+from riderless.experiments.analysis.identification import Identification, identify
+from riderless.experiments.analysis.likelihood.forced_windows import forced_segments
+from riderless.experiments.analysis.likelihood.profile import Profile, profiles
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.recordings.read import find_recordings, read_recording
+from riderless.models.errors import InputError
 
 KICKS, SHAKEN = "delft_treadmill", "delft_bode"  # folders of the data
 EXPERIMENTS = {"kicks": (KICKS,), "shaken handle": (SHAKEN,), "both": (KICKS, SHAKEN)}

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.dynamics import Theory, unit_of
-from experiments.frequency.recorded import recorded_response
-from experiments.frequency.response import JUDGED_OUTPUTS, TRUSTED
-from experiments.recordings.foreign.delft import DELFT_BICYCLE
-from experiments.recordings.played_parts import played_parts
-from experiments.recordings.read import find_recordings, read_recording
-from experiments.studies.markdown_tables import markdown_table
-from experiments.studies.two_experiments.joint import SHAKEN, WHOLE, ExperimentAnswer
-from experiments.studies.two_experiments.predictions import Band, band, drawn, loop, responses
-from experiments.studies.two_experiments.pull_tests import PullTests
-from models import catalogue
-from models.array_types import ComplexArray
+from riderless.experiments.dynamics import Theory, unit_of
+from riderless.experiments.frequency.recorded import recorded_response
+from riderless.experiments.frequency.response import JUDGED_OUTPUTS, TRUSTED
+from riderless.experiments.recordings.foreign.delft import DELFT_BICYCLE
+from riderless.experiments.recordings.played_parts import played_parts
+from riderless.experiments.recordings.read import find_recordings, read_recording
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.experiments.studies.two_experiments.joint import SHAKEN, WHOLE, ExperimentAnswer
+from riderless.experiments.studies.two_experiments.predictions import Band, band, drawn, loop, responses
+from riderless.experiments.studies.two_experiments.pull_tests import PullTests
+from riderless.models import catalogue
+from riderless.models.array_types import ComplexArray
 
 PREDICTED = np.array([0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.2])  # Hz
 TORQUE = 1.2  # N m, amplitude of the hand torque in the logs that were seen

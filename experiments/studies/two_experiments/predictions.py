@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.analysis.identification import Identification
-from experiments.dynamics import Dynamics, Theory
-from experiments.frequency.response import JUDGED_OUTPUTS
-from experiments.recordings.foreign.delft import DELFT_LAW
-from experiments.theory.theory import lean_feedback
-from models.array_types import Array, ComplexArray
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.noise_statistics import STDS_95
-from models.parameters import Bicycle
+from riderless.experiments.analysis.identification import Identification
+from riderless.experiments.dynamics import Dynamics, Theory
+from riderless.experiments.frequency.response import JUDGED_OUTPUTS
+from riderless.experiments.recordings.foreign.delft import DELFT_LAW
+from riderless.experiments.theory.theory import lean_feedback
+from riderless.models.array_types import Array, ComplexArray
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.noise_statistics import STDS_95
+from riderless.models.parameters import Bicycle
 
 POSTERIOR_DRAWS, SEED = 200, 14
 BALANCES = 12  # of amplitude and damping, each half of the way

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t, theilslopes
 
-from hil.commissioning.pull_table import read_pull_table
-from models.array_types import Array
-from models.errors import InputError
+from riderless.hil.commissioning.pull_table import read_pull_table
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 LINEAR_FROM = 1.0  # N m commanded, beyond the break-away
 MOVES = 0.05  # N m at the bars, by which the drive has moved
@@ -32,7 +32,7 @@ class PullTests:
 
 
 def read_pull_tests(folder: Path) -> PullTests:
-    """Read every table of a folder, see `hil.commissioning.pull_table.read_pull_table`.
+    """Read every table of a folder, see `riderless.hil.commissioning.pull_table.read_pull_table`.
 
     A slope is the median of the slopes of all pairs of rows (Theil and Sen), which misprints do not move.
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.verdict.conditions import fit_campaign
-from experiments.analysis.verdict.withheld import why_not_in_wind
-from experiments.campaigns.sweeps import spread
-from experiments.studies.answer_lines import end_last_line, whole_lines
-from experiments.studies.verdict_calibration.simulate import campaign_responses
-from experiments.studies.verdict_calibration.strata import StudyCampaign
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.verdict.conditions import fit_campaign
+from riderless.experiments.analysis.verdict.withheld import why_not_in_wind
+from riderless.experiments.campaigns.sweeps import spread
+from riderless.experiments.studies.answer_lines import end_last_line, whole_lines
+from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
+from riderless.experiments.studies.verdict_calibration.strata import StudyCampaign
+from riderless.models.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def ask_all(
     path : Path
         File of answers, a line each; made where there is none.
     jobs, cluster
-        See `experiments.campaigns.sweeps.spread`.
+        See `riderless.experiments.campaigns.sweeps.spread`.
     """
     wanted = {one.key: one for one in campaigns}
     kept = [answer for answer in read_answers(path) if answer.campaign.key in wanted]

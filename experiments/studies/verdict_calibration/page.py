@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.stats import binom, kstest
 
-from experiments.studies.markdown_tables import markdown_table
-from experiments.studies.verdict_calibration.judge import CampaignAnswer
+from riderless.experiments.studies.markdown_tables import markdown_table
+from riderless.experiments.studies.verdict_calibration.judge import CampaignAnswer
 
 LEVELS = (0.05, 0.01)  # of p, whose shares are counted
 BOUNDS = 0.99  # share of counts that binomial bounds hold

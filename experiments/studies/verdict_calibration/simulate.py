@@ -6,37 +6,43 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from experiments.campaigns.protocols.plan_inputs import gentle_options
-from experiments.datatypes import Response
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY, kicks_in_turn
-from experiments.recordings.run_response import response_of_run
-from experiments.studies.verdict_calibration.strata import (
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+from riderless.experiments.datatypes import Response
+from riderless.experiments.emulation.hand_kicks import (
+    FIRST_KICK,
+    KICK_SPACING,
+    KICKS_PER_RUN,
+    RELEASE_DELAY,
+    kicks_in_turn,
+)
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.studies.verdict_calibration.strata import (
     CAMPAIGN_METHODS,
     GREATEST_SLOWING,
     LEAST_SLOWING,
     STRATA,
     StudyCampaign,
 )
-from experiments.theory.drawn_machine import draw_machine
-from experiments.theory.modes import kicked_mode
-from experiments.theory.run_theory import how_well_known, theory_with
-from experiments.theory.theory import open_loop
-from firmware_interface.twins.faults import Fault, FaultKind, Faults
-from hil.design.methods import GainSchedule, design
-from hil.logs.header import new_header
-from hil.logs.log import RunRecorder
-from hil.rig.rig import Rig
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_drive, emulated_node, emulated_plant
-from hil.runners.log_sink import Keeper
-from hil.runners.operator import Operator
-from models import catalogue
-from models.linear.perturbed import Variant
-from models.plant.drive_losses import DriveLosses
-from models.plant.environment import Surroundings
-from models.plant.scenario import Scenario
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.theory.drawn_machine import draw_machine
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.run_theory import how_well_known, theory_with
+from riderless.experiments.theory.theory import open_loop
+from riderless.firmware_interface.twins.faults import Fault, FaultKind, Faults
+from riderless.hil.design.methods import GainSchedule, design
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.log import RunRecorder
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import Emulation, emulated_drive, emulated_node, emulated_plant
+from riderless.hil.runners.log_sink import Keeper
+from riderless.hil.runners.operator import Operator
+from riderless.models import catalogue
+from riderless.models.linear.perturbed import Variant
+from riderless.models.plant.drive_losses import DriveLosses
+from riderless.models.plant.environment import Surroundings
+from riderless.models.plant.scenario import Scenario
+from riderless.models.plant.steer_drive import SteerDrive
 
 CONDITIONS = 3
 CAMPAIGN_SPEEDS = tuple(2.0 + 0.25 * i for i in range(29))  # m/s, from which a campaign's are chosen

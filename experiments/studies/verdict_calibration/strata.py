@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.emulation.hand_kicks import HAND_KICK_LENGTHS
-from models import catalogue
-from models.errors import InputError
-from models.parameters import Bicycle
-from models.plant.drive_losses import DriveLosses
+from riderless.experiments.emulation.hand_kicks import HAND_KICK_LENGTHS
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.drive_losses import DriveLosses
 
 TUNED_ON = ("Browser", "Crescendo", "Benchmark", "Silver")  # bicycles looked at while the verdict was made
 CERTAIN_BICYCLES = ("Benchmark", "Silver", "DelftSbW2024")  # without standard deviations: nothing to draw

@@ -1,1 +1,1 @@
-"""Sensors of place: one driver a file, named in `firmware_interface.devices.registry`."""
+"""Sensors of place: one driver a file, named in `riderless.firmware_interface.devices.registry`."""

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSetting,
@@ -31,19 +31,19 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
-from firmware_interface.devices.place.fixed_frame import (
+from riderless.firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
+from riderless.firmware_interface.devices.place.fixed_frame import (
     drop_byte,
     drop_frame,
     push_byte,
     signed_number,
     whole_number,
 )
-from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.devices.place.listening import listen_for_fix, require_in_range
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
+from riderless.firmware_interface.port import SerialPort
 
 PACKET_LENGTH, PACKET_VERSION = 44, 1
 PACKET_MAGIC = b"RLPP"

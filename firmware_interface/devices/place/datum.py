@@ -14,13 +14,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from firmware_interface.devices.driver import DeviceSetting, DeviceSettings
-from firmware_interface.devices.link import new_link
-from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.devices.driver import DeviceSetting, DeviceSettings
+from riderless.firmware_interface.devices.link import new_link
+from riderless.firmware_interface.devices.place.listening import listen_for_fix, require_in_range
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
+from riderless.firmware_interface.port import SerialPort
 
 FARTHEST_FIX = 5000.0  # m, from the origin
 SEMI_MAJOR, FLATTENING = 6378137.0, 1.0 / 298.257223563  # m, 1: of WGS84

@@ -12,7 +12,7 @@ needs nothing but its own free running. Lines longer than `LONGEST_READING` are 
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSetting,
@@ -21,12 +21,12 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
-from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.messages import FIX_Y
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
+from riderless.firmware_interface.devices.place.listening import listen_for_fix, require_in_range
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import FIX_Y
+from riderless.firmware_interface.port import SerialPort
 
 LONGEST_READING = np.int64(40)  # bytes without its end
 _USUAL_LINE = 10  # bytes with its end, such as "-0123.4\r\n"

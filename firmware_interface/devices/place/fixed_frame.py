@@ -5,7 +5,7 @@ Bytes that cannot be the beginning of a frame are skipped one by one, so a false
 
 import numpy as np
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 
 @njit(cache=True, nogil=True)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from firmware_interface.devices.driver import DeviceSetting, DeviceSettings
-from firmware_interface.errors import DeviceError
-from firmware_interface.port import SerialPort, ask_and_listen
+from riderless.firmware_interface.devices.driver import DeviceSetting, DeviceSettings
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.port import SerialPort, ask_and_listen
 
 
 def listen_for_fix(port: SerialPort, link: np.void, receive: Callable[..., int], timeout: float) -> tuple[bool, bytes]:

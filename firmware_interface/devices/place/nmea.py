@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSettings,
@@ -23,8 +23,8 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, say_nothing
-from firmware_interface.devices.place.datum import (
+from riderless.firmware_interface.devices.link import ROLE_PLACE, say_nothing
+from riderless.firmware_interface.devices.place.datum import (
     AUTONOMOUS,
     NO_SOLUTION,
     OWN,
@@ -38,8 +38,8 @@ from firmware_interface.devices.place.datum import (
     take_course,
     take_position,
 )
-from firmware_interface.kernels import njit
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.port import SerialPort
 
 LONGEST_SENTENCE = np.int64(120)  # bytes from $ to the check: 82 by the standard, more with high precision
 KNOT = 1852.0 / 3600.0  # m/s

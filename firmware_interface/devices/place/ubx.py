@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSettings,
@@ -25,8 +25,8 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, say_nothing
-from firmware_interface.devices.place.datum import (
+from riderless.firmware_interface.devices.link import ROLE_PLACE, say_nothing
+from riderless.firmware_interface.devices.place.datum import (
     AUTONOMOUS,
     NO_SOLUTION,
     OWN,
@@ -39,15 +39,15 @@ from firmware_interface.devices.place.datum import (
     take_course,
     take_position,
 )
-from firmware_interface.devices.place.fixed_frame import (
+from riderless.firmware_interface.devices.place.fixed_frame import (
     drop_byte,
     drop_frame,
     push_byte,
     signed_number,
     whole_number,
 )
-from firmware_interface.kernels import njit
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.port import SerialPort
 
 PVT_LENGTH = 100  # bytes with its head and check
 _BEGINNING = np.array([0xB5, 0x62, 0x01, 0x07, 92, 0], np.uint8)

@@ -7,15 +7,15 @@ is lost or comes late is found out by the next one, and a batch counts only when
 As soon as it shall not run, its axis is made idle: the motor is loose and the wheel rolls out. The watchdog of
 `WHEEL_WATCHDOG` s does the same, and is latched: once the wheel ran, it is cleared only while it is told not to run.
 
-Habits and sources: `firmware_interface.devices.odrive`.
+Habits and sources: `riderless.firmware_interface.devices.odrive`.
 """
 
 import math
 
 import numpy as np
 
-from firmware_interface.ascii_text import append_text, ascii_bytes
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.ascii_text import append_text, ascii_bytes
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSetting,
@@ -24,15 +24,15 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_SPEED
-from firmware_interface.devices.odrive_codes import (
+from riderless.firmware_interface.devices.link import ROLE_SPEED
+from riderless.firmware_interface.devices.odrive_codes import (
     AXIS_CLOSED_LOOP,
     AXIS_ESTOP_REQUESTED,
     AXIS_IDLE,
     AXIS_WATCHDOG_EXPIRED,
 )
-from firmware_interface.devices.odrive_setup import introduce_wheel
-from firmware_interface.devices.odrive_text import (
+from riderless.firmware_interface.devices.odrive_setup import introduce_wheel
+from riderless.firmware_interface.devices.odrive_text import (
     FORM_BROKEN,
     FORM_PAIR,
     FORM_WHOLE,
@@ -44,7 +44,7 @@ from firmware_interface.devices.odrive_text import (
     ends_line,
     take_answer,
 )
-from firmware_interface.devices.speed.speed_memory import (
+from riderless.firmware_interface.devices.speed.speed_memory import (
     SPEED_ANSWERED,
     SPEED_FAULT,
     SPEED_HEARD,
@@ -60,10 +60,10 @@ from firmware_interface.devices.speed.speed_memory import (
     SPEED_TIMED_OUT,
     take_order,
 )
-from firmware_interface.devices.speed.wheel_settings import wheel_travel
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.devices.speed.wheel_settings import wheel_travel
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.port import SerialPort
 
 WHEEL_WATCHDOG = 0.5  # s
 _STATE, _SPEED, _ERROR, _NONE = range(4)  # the answers of a batch, in their order; none is due
@@ -136,7 +136,7 @@ def speak(link, command, send, out):
     Parameters
     ----------
     link, command, send, out
-        As for `firmware_interface.devices.link.say`.
+        As for `riderless.firmware_interface.devices.link.say`.
     """
     memory = link.memory
     if not take_order(memory):

@@ -4,7 +4,7 @@ The loop leaves an order there, ten times a second, and reads what was heard. Th
 asked to speak, and knows no clock.
 """
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 # what was heard: reports, mm/s, mm/s, bits, number of the report, number of the order that it answers
 SPEED_HEARD, SPEED_REPORTED, SPEED_AIM, SPEED_STATUS, SPEED_SEQ, SPEED_ANSWERED = range(6)

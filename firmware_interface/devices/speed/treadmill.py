@@ -1,15 +1,16 @@
 """Treadmill: a small protocol of our own, some ten frames a second each way (docs/speed-drive.md has every byte).
 
-Frames are those of our node: COBS, a CRC-16, a zero byte (`firmware_interface.framing`). The computer says at which
-speed the belt shall run, the belt says how fast it runs. A belt that hears nothing for half a second comes to rest by
-itself and stays there until it is told not to run: a program that died leaves no running belt.
+Frames are those of our node: COBS, a CRC-16, a zero byte (`riderless.firmware_interface.framing`). The computer says at
+which speed the belt shall run, the belt says how fast it runs. A belt that hears nothing for half a second comes to
+rest by itself and stays there until it is told not to run: a program that died leaves no running belt.
 
-A report's status has the bits of `firmware_interface.devices.speed.speed_memory`, where the loop's orders lie too.
+A report's status has the bits of `riderless.firmware_interface.devices.speed.speed_memory`, where the loop's orders lie
+too.
 """
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSettings,
@@ -17,8 +18,8 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_SPEED, new_link
-from firmware_interface.devices.speed.speed_memory import (
+from riderless.firmware_interface.devices.link import ROLE_SPEED, new_link
+from riderless.firmware_interface.devices.speed.speed_memory import (
     SPEED_AIM,
     SPEED_ANSWERED,
     SPEED_FAULT,
@@ -35,10 +36,10 @@ from firmware_interface.devices.speed.speed_memory import (
     SPEED_STOPPED,
     take_order,
 )
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import FRAME_OVERHEAD, close_frame, next_frame
-from firmware_interface.kernels import njit
-from firmware_interface.port import SerialPort, ask_and_listen
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import FRAME_OVERHEAD, close_frame, next_frame
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.port import SerialPort, ask_and_listen
 
 BELT_VERSION = 1
 BELT_COMMAND, BELT_REPORT = 0x43, 0x52  # "C" and "R": what a frame is
@@ -89,7 +90,7 @@ def speak(link, command, send, out):
     Parameters
     ----------
     link, command, send, out
-        As for `firmware_interface.devices.link.say`.
+        As for `riderless.firmware_interface.devices.link.say`.
     """
     memory = link.memory
     if not take_order(memory):

@@ -7,7 +7,7 @@ nobody steers. Its own time-out (VESC Tool, App Settings, General) does the same
 Each question is answered with speed, supply, fault and status. An answer has no number, so a VESC that
 said the same again and again would not be noticed by that; the wheel's own sensor shows what it does.
 
-Sources and habits: `firmware_interface.devices.vesc`.
+Sources and habits: `riderless.firmware_interface.devices.vesc`.
 """
 
 import math
@@ -15,7 +15,7 @@ import struct
 
 import numpy as np
 
-from firmware_interface.devices.driver import (
+from riderless.firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
     DeviceSetting,
@@ -24,8 +24,8 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_SPEED
-from firmware_interface.devices.speed.speed_memory import (
+from riderless.firmware_interface.devices.link import ROLE_SPEED
+from riderless.firmware_interface.devices.speed.speed_memory import (
     SPEED_ANSWERED,
     SPEED_FAULT,
     SPEED_HEARD,
@@ -39,10 +39,10 @@ from firmware_interface.devices.speed.speed_memory import (
     SPEED_TIMED_OUT,
     take_order,
 )
-from firmware_interface.devices.speed.wheel_settings import wheel_travel
-from firmware_interface.devices.vesc import ask_vesc, require_vesc_healthy, vesc_name
-from firmware_interface.devices.vesc_codes import VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
-from firmware_interface.devices.vesc_packets import (
+from riderless.firmware_interface.devices.speed.wheel_settings import wheel_travel
+from riderless.firmware_interface.devices.vesc import ask_vesc, require_vesc_healthy, vesc_name
+from riderless.firmware_interface.devices.vesc_codes import VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
+from riderless.firmware_interface.devices.vesc_packets import (
     FOUR_BYTE_PAYLOAD,
     SHORT_OVERHEAD,
     SHORT_PACKET,
@@ -50,9 +50,9 @@ from firmware_interface.devices.vesc_packets import (
     push_packet_byte,
     write_packet,
 )
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.port import SerialPort
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.port import SerialPort
 
 WHEEL_VALUES = struct.Struct(">BIihBB")  # payload of the answer: its kind, the selection, then the values
 WHEEL_SELECTION = np.int64(
@@ -104,7 +104,7 @@ def speak(link, command, send, out):
     Parameters
     ----------
     link, command, send, out
-        As for `firmware_interface.devices.link.say`.
+        As for `riderless.firmware_interface.devices.link.say`.
     """
     memory = link.memory
     if not take_order(memory):

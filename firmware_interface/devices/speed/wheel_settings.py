@@ -2,8 +2,8 @@
 
 import math
 
-from firmware_interface.devices.driver import DeviceSettings
-from firmware_interface.errors import DeviceError
+from riderless.firmware_interface.devices.driver import DeviceSettings
+from riderless.firmware_interface.errors import DeviceError
 
 
 def wheel_travel(device: str, settings: DeviceSettings) -> float:

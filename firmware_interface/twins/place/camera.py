@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from firmware_interface.devices.place.camera import PACKET_LENGTH, crc_32
-from firmware_interface.kernels import njit
-from firmware_interface.twins.place.sensor import PlaceTwin, SensorHabits, forget_reading, is_due, sensor_of
-from firmware_interface.twins.place.ubx import put_whole
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.devices.place.camera import PACKET_LENGTH, crc_32
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.place.sensor import PlaceTwin, SensorHabits, forget_reading, is_due, sensor_of
+from riderless.firmware_interface.twins.place.ubx import put_whole
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 _X0, _Y0, _LANE, _SIDE, _SIGMA = range(5)  # among its settings
 _POOR, _GOOD = 20, 95  # quality

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from firmware_interface.kernels import njit
-from firmware_interface.twins.place.sensor import (
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.place.sensor import (
     PlaceTwin,
     SensorHabits,
     forget_reading,
@@ -11,7 +11,7 @@ from firmware_interface.twins.place.sensor import (
     sensor_of,
     write_decimal,
 )
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 _UNITS_PER_M, _OFFSET, _FIELDS = range(3)  # among its settings
 

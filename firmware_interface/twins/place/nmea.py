@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from firmware_interface.ascii_text import append_text, ascii_bytes
-from firmware_interface.devices.place.nmea import KNOT, sentence_check
-from firmware_interface.kernels import njit
-from firmware_interface.twins.place.receiver import course_of, earth_place, receiver_habits
-from firmware_interface.twins.place.sensor import PlaceTwin, forget_reading, is_due, sensor_of, write_decimal
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.ascii_text import append_text, ascii_bytes
+from riderless.firmware_interface.devices.place.nmea import KNOT, sentence_check
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.place.receiver import course_of, earth_place, receiver_habits
+from riderless.firmware_interface.twins.place.sensor import PlaceTwin, forget_reading, is_due, sensor_of, write_decimal
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 _COMMA = 44
 _RMC, _GGA = ascii_bytes("$GNRMC,"), ascii_bytes("$GNGGA,")

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from firmware_interface.twins.paced_line import PacedLine
-from firmware_interface.udp_port import UDP_PREFIX
+from riderless.firmware_interface.twins.paced_line import PacedLine
+from riderless.firmware_interface.udp_port import UDP_PREFIX
 
 _LOOPBACK = "127.0.0.1"
 

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 
-from firmware_interface.devices.place.datum import FLATTENING, SEMI_MAJOR
-from firmware_interface.kernels import njit
-from firmware_interface.twins.place.sensor import SensorHabits
+from riderless.firmware_interface.devices.place.datum import FLATTENING, SEMI_MAJOR
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.place.sensor import SensorHabits
 
 JUMPS, JUMP_SIZE, JUMP_LENGTH = 0.002, 0.05, 2.0  # share of epochs, m, s: reflections, one in a minute at 10 Hz
 DATUM_LAT, DATUM_LON, DATUM_LANE, TOLD_SIGMA = range(4)  # among its settings

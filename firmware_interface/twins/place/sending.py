@@ -10,15 +10,15 @@ import numpy as np
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.by_address import address_of, call_at_address, entry_of
-from firmware_interface.devices.link import RX_SIZE
-from firmware_interface.kernels import njit
-from firmware_interface.twins.place.camera import camera_habits, send_camera
-from firmware_interface.twins.place.distance import distance_habits, send_distance
-from firmware_interface.twins.place.nmea import send_nmea
-from firmware_interface.twins.place.receiver import receiver_habits
-from firmware_interface.twins.place.sensor import PLACE_TWIN, SensorHabits, new_sensor_twin
-from firmware_interface.twins.place.ubx import send_ubx
+from riderless.firmware_interface.by_address import address_of, call_at_address, entry_of
+from riderless.firmware_interface.devices.link import RX_SIZE
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.place.camera import camera_habits, send_camera
+from riderless.firmware_interface.twins.place.distance import distance_habits, send_distance
+from riderless.firmware_interface.twins.place.nmea import send_nmea
+from riderless.firmware_interface.twins.place.receiver import receiver_habits
+from riderless.firmware_interface.twins.place.sensor import PLACE_TWIN, SensorHabits, new_sensor_twin
+from riderless.firmware_interface.twins.place.ubx import send_ubx
 
 HABITS: dict[str, Callable[[Mapping[str, float]], SensorHabits]] = {
     "distance": distance_habits,

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.kernels import njit
-from firmware_interface.random_stream import draw_normal, draw_uniform
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.random_stream import draw_normal, draw_uniform
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 STRAY_SIZE = 1.0  # m, by which a stray reading is off
 _WAITING = 64  # readings under way

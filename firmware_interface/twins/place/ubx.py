@@ -4,11 +4,17 @@ import math
 
 import numpy as np
 
-from firmware_interface.devices.place.ubx import PVT_LENGTH, fletcher
-from firmware_interface.kernels import njit
-from firmware_interface.twins.place.receiver import DATUM_LANE, TOLD_SIGMA, course_of, earth_place, receiver_habits
-from firmware_interface.twins.place.sensor import PlaceTwin, forget_reading, is_due, sensor_of
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.devices.place.ubx import PVT_LENGTH, fletcher
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.place.receiver import (
+    DATUM_LANE,
+    TOLD_SIGMA,
+    course_of,
+    earth_place,
+    receiver_habits,
+)
+from riderless.firmware_interface.twins.place.sensor import PlaceTwin, forget_reading, is_due, sensor_of
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 _POOR_ACCURACY = 15.0  # times the usual
 

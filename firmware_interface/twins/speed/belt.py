@@ -5,8 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.devices.speed.speed_memory import SPEED_FAULT, SPEED_RUNNING, SPEED_STOPPED, SPEED_TIMED_OUT
-from firmware_interface.devices.speed.treadmill import (
+from riderless.firmware_interface.devices.speed.speed_memory import (
+    SPEED_FAULT,
+    SPEED_RUNNING,
+    SPEED_STOPPED,
+    SPEED_TIMED_OUT,
+)
+from riderless.firmware_interface.devices.speed.treadmill import (
     BELT_COMMAND,
     BELT_COMMAND_SIZE,
     BELT_REPORT,
@@ -14,9 +19,9 @@ from firmware_interface.devices.speed.treadmill import (
     BELT_RUN,
     BELT_VERSION,
 )
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import DECODER, close_frame, next_frame
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import DECODER, close_frame, next_frame
+from riderless.firmware_interface.kernels import njit
 
 BELT_FAULTS = ("silent", "deaf", "frozen", "stands", "slow", "runs_away", "reports_fault", "stop_button")
 BELT_TIME_OUT = 0.5  # s without a command after which it comes to rest

@@ -10,9 +10,9 @@ from operator import xor
 
 import numpy as np
 
-from firmware_interface.devices.speed.wheel_settings import wheel_travel
-from firmware_interface.kernels import njit
-from firmware_interface.twins.speed.belt import (
+from riderless.firmware_interface.devices.speed.wheel_settings import wheel_travel
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.speed.belt import (
     BELT_BUTTON,
     BELT_DEAF,
     BELT_FAULTY,
@@ -24,9 +24,9 @@ from firmware_interface.twins.speed.belt import (
     new_belt,
     tell_speed,
 )
-from firmware_interface.twins.speed.treadmill import TreadmillTwin
-from firmware_interface.twins.speed.vesc_wheel import OWN_CHANGE
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins.speed.treadmill import TreadmillTwin
+from riderless.firmware_interface.twins.speed.vesc_wheel import OWN_CHANGE
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 _IDLE, _CLOSED_LOOP = 1, 8
 _MOTOR_FAILED, _EXPIRED, _ESTOP = 0x40, 0x800, 0x4000

@@ -10,12 +10,12 @@ import numpy as np
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.by_address import address_of, call_at_address, entry_of
-from firmware_interface.devices.link import RX_SIZE
-from firmware_interface.kernels import njit
-from firmware_interface.twins.speed.belt import BELT_TWIN, BeltFault, hear_belt, new_belt, report_belt
-from firmware_interface.twins.speed.odrive_wheel import hear_odrive_wheel, new_odrive_wheel, tell_odrive_wheel
-from firmware_interface.twins.speed.vesc_wheel import hear_vesc_wheel, new_vesc_wheel, tell_vesc_wheel
+from riderless.firmware_interface.by_address import address_of, call_at_address, entry_of
+from riderless.firmware_interface.devices.link import RX_SIZE
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.speed.belt import BELT_TWIN, BeltFault, hear_belt, new_belt, report_belt
+from riderless.firmware_interface.twins.speed.odrive_wheel import hear_odrive_wheel, new_odrive_wheel, tell_odrive_wheel
+from riderless.firmware_interface.twins.speed.vesc_wheel import hear_vesc_wheel, new_vesc_wheel, tell_vesc_wheel
 
 _SPEAKERS = {
     "treadmill": (hear_belt, report_belt),

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from firmware_interface.framing import MAX_FRAME
-from firmware_interface.twins.speed.belt import hear_belt, move_belt, new_belt, report_belt
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.framing import MAX_FRAME
+from riderless.firmware_interface.twins.speed.belt import hear_belt, move_belt, new_belt, report_belt
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 
 class TreadmillTwin:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from firmware_interface.devices.speed.wheel_settings import wheel_travel
-from firmware_interface.kernels import njit
-from firmware_interface.twins.speed.belt import (
+from riderless.firmware_interface.devices.speed.wheel_settings import wheel_travel
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.speed.belt import (
     BELT_BUTTON,
     BELT_DEAF,
     BELT_FAULTY,
@@ -23,8 +23,8 @@ from firmware_interface.twins.speed.belt import (
     new_belt,
     tell_speed,
 )
-from firmware_interface.twins.speed.treadmill import TreadmillTwin
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins.speed.treadmill import TreadmillTwin
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 OWN_CHANGE = 3.0  # m/s^2, that a drive of the wheel allows itself
 _LONGEST = 64  # bytes of payload that it is ever sent

@@ -11,8 +11,8 @@ answers r with an innovation of its own; in a machine r moves the plant, and the
 
 import numpy as np
 
-from hil.controllers.controller import LinearLaw
-from models.array_types import Array
+from riderless.hil.controllers.controller import LinearLaw
+from riderless.models.array_types import Array
 
 ESTIMATOR_INPUTS = ("delta_meas", "phi_dot_meas", "psi_dot_meas", "psi_dot_ref")
 YAW_SUM = "yaw_sum"

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import LinAlgError, solve_discrete_are
 
-from hil.controllers.controller import LinearLaw
-from hil.design.lqr import LQR, Weights
-from hil.design.sampled_plant import SampledModel
-from models.array_types import Array
-from models.bicycle_file import is_number
-from models.coordinates import DELTA, PHI_DOT, T_DELTA, T_PHI
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
-from models.linear.zero_order_hold import zoh
-from models.parameters import Bicycle
+from riderless.hil.controllers.controller import LinearLaw
+from riderless.hil.design.lqr import LQR, Weights
+from riderless.hil.design.sampled_plant import SampledModel
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number
+from riderless.models.coordinates import DELTA, PHI_DOT, T_DELTA, T_PHI
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.linear.zero_order_hold import zoh
+from riderless.models.parameters import Bicycle
 
 LQG_INPUTS = ("phi_dot", "delta_meas", "u_prev")  # roll rate less its bias, steer by the encoder, the command before
 
@@ -33,7 +33,7 @@ class LQG:
     Parameters
     ----------
     weights : Weights or mapping
-        Of the LQR, see `hil.design.lqr.Weights`.
+        Of the LQR, see `riderless.hil.design.lqr.Weights`.
     roll_rate_noise : float
         Of the roll rate [rad/s].
     steer_noise : float

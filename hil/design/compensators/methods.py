@@ -1,7 +1,7 @@
 """Design of controllers with states of their own, at the loop's own rate and with its own delay, into an LTIController.
 
-Each method is one file and a line in `hil.design.compensators.registry`: a frozen dataclass whose fields are its
-options.
+Each method is one file and a line in `riderless.hil.design.compensators.registry`: a frozen dataclass whose fields are
+its options.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from hil.controllers.controller import LinearLaw
-from hil.controllers.lti import TORQUE_INPUTS, LTIController
-from hil.design.compensators.registry import COMPENSATORS, STEER_COMPENSATORS
-from hil.design.compensators.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
-from hil.design.methods import DESIGN_SPEEDS, METHODS, checked_speeds, method_of, plain_options
-from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
-from hil.design.schedule import GAIN_INPUTS
-from hil.design.steered.methods import STEER_METHODS
-from hil.design.steered.sampled_steer import SteerModel, sampled_steer
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from riderless.hil.controllers.controller import LinearLaw
+from riderless.hil.controllers.lti import TORQUE_INPUTS, LTIController
+from riderless.hil.design.compensators.registry import COMPENSATORS, STEER_COMPENSATORS
+from riderless.hil.design.compensators.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
+from riderless.hil.design.methods import DESIGN_SPEEDS, METHODS, checked_speeds, method_of, plain_options
+from riderless.hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
+from riderless.hil.design.schedule import GAIN_INPUTS
+from riderless.hil.design.steered.methods import STEER_METHODS
+from riderless.hil.design.steered.sampled_steer import SteerModel, sampled_steer
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
 
 NO_INNER_LOOP = {
     "yaw_rate": "yaw_rate, another PI on it",
@@ -55,8 +55,8 @@ def design_compensator(
     drive : InnerLoop or None
         Of a drive that is commanded a steer rate or angle; the lag of ``timing`` is then not used. None: a torque.
     **options
-        Of the method, see `hil.design.compensators.lqg.LQG`, `hil.design.compensators.yaw_rate.YawRate` and
-        `hil.design.compensators.steered_lqg`.
+        Of the method, see `riderless.hil.design.compensators.lqg.LQG`,
+        `riderless.hil.design.compensators.yaw_rate.YawRate` and `riderless.hil.design.compensators.steered_lqg`.
 
     Raises
     ------

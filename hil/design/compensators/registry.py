@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from hil.design.compensators.lqg import LQG
-from hil.design.compensators.steered_lqg import SteerAngleLQG, SteerRateLQG
-from hil.design.compensators.yaw_rate import YawRate
+from riderless.hil.design.compensators.lqg import LQG
+from riderless.hil.design.compensators.steered_lqg import SteerAngleLQG, SteerRateLQG
+from riderless.hil.design.compensators.yaw_rate import YawRate
 
 COMPENSATORS: dict[str, Any] = {"lqg": LQG, "yaw_rate": YawRate}
 STEER_COMPENSATORS: dict[str, dict[str, Any]] = {

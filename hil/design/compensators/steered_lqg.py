@@ -1,7 +1,7 @@
 """Observer-based control of a drive that obeys a steer rate or angle: its LQR on a Kalman filter's estimate.
 
-As `hil.design.compensators.lqg`, with the command in rad/s or rad. The regulator takes the steer as prescribed; the
-filter knows the drive's own torque, and the bicycle that answers it.
+As `riderless.hil.design.compensators.lqg`, with the command in rad/s or rad. The regulator takes the steer as
+prescribed; the filter knows the drive's own torque, and the bicycle that answers it.
 """
 
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hil.design.compensators.lqg import LQG
-from hil.design.sampled_plant import SampledModel
-from hil.design.steered.quadratic import SteerAngleLQR, SteerRateLQR
-from hil.design.steered.sampled_steer import SteerModel
-from models.array_types import Array
-from models.coordinates import T_DELTA, T_PHI
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import driven_steer
-from models.linear.whipple import input_matrix
-from models.linear.zero_order_hold import zoh
-from models.parameters import Bicycle
+from riderless.hil.design.compensators.lqg import LQG
+from riderless.hil.design.sampled_plant import SampledModel
+from riderless.hil.design.steered.quadratic import SteerAngleLQR, SteerRateLQR
+from riderless.hil.design.steered.sampled_steer import SteerModel
+from riderless.models.array_types import Array
+from riderless.models.coordinates import T_DELTA, T_PHI
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import driven_steer
+from riderless.models.linear.whipple import input_matrix
+from riderless.models.linear.zero_order_hold import zoh
+from riderless.models.parameters import Bicycle
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SteerRateLQG(LQG):
     Parameters
     ----------
     weights : mapping
-        Of `hil.design.steered.quadratic.SteerWeights`.
+        Of `riderless.hil.design.steered.quadratic.SteerWeights`.
     """
 
     weights: Any = field(default_factory=dict)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from hil.controllers.controller import LinearLaw
-from hil.design.closed_loop import yaw_rate
-from hil.design.sampled_plant import BICYCLE_PART, LOOP_STATES, SampledModel, continuous
-from hil.design.schedule import GAIN_INPUTS
-from models.array_types import Array
-from models.bicycle_file import is_number
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.parameters import Bicycle
+from riderless.hil.controllers.controller import LinearLaw
+from riderless.hil.design.closed_loop import yaw_rate
+from riderless.hil.design.sampled_plant import BICYCLE_PART, LOOP_STATES, SampledModel, continuous
+from riderless.hil.design.schedule import GAIN_INPUTS
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.parameters import Bicycle
 
 YAW_INTEGRAL = "yaw_integral"
 USUAL_BANDWIDTH = 0.3  # rad/s

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from hil.controllers.timing import LoopTiming
-from hil.design.sampled_plant import SampledModel, delayed
-from models.array_types import Array
-from models.coordinates import DELTA_DOT
-from models.coordinates import STATES as BICYCLE_STATES
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop, inner_torque
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.sampled_plant import SampledModel, delayed
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA_DOT
+from riderless.models.coordinates import STATES as BICYCLE_STATES
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop, inner_torque
 
 DRIVE_INTEGRAL = "drive_integral"  # rad, of the rate's error in a PI
 

@@ -2,14 +2,14 @@
 
 from typing import Protocol
 
-from hil.loop.observer import Observer
-from hil.loop.place.settings import PlaceSettings
-from models.linear.prescribed_steer import InnerLoop
-from models.parameters import Bicycle
+from riderless.hil.loop.observer import Observer
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.parameters import Bicycle
 
 
 class LoopHardware(Protocol):
-    """Part of a rig that its sampled loop depends on; `hil.rig.rig.Rig` has all of it."""
+    """Part of a rig that its sampled loop depends on; `riderless.hil.rig.rig.Rig` has all of it."""
 
     @property
     def bicycle(self) -> Bicycle: ...

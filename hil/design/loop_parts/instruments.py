@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from hil.design.sampled_plant import BICYCLE_PART, LOOP_STATES, T_DRIVE
-from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.coordinates import STATES as BICYCLE_STATES
-from models.linear.perturbed import Variant
+from riderless.hil.design.sampled_plant import BICYCLE_PART, LOOP_STATES, T_DRIVE
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.coordinates import STATES as BICYCLE_STATES
+from riderless.models.linear.perturbed import Variant
 
 MEASURED_CHANNELS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
 _STEER_ENCODER, _LATERAL_FORCE = 2, 3

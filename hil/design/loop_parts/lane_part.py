@@ -7,12 +7,12 @@ same eigenvalues as if a fix came with every sample, at once: that is what stand
 
 import numpy as np
 
-from hil.design.loop_parts.instruments import yaw_rate
-from hil.loop.place.tracker import PLACE, move_on, shift_place, third_order_gains
-from models.array_types import Array
-from models.coordinates import PHI
-from models.linear.path import GROUND_STATES, LATERAL_STATES, PSI, Y_P
-from models.linear.perturbed import Variant
+from riderless.hil.design.loop_parts.instruments import yaw_rate
+from riderless.hil.loop.place.tracker import PLACE, move_on, shift_place, third_order_gains
+from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI
+from riderless.models.linear.path import GROUND_STATES, LATERAL_STATES, PSI, Y_P
+from riderless.models.linear.perturbed import Variant
 
 TRACKED = ("psi", "y", "bias", "psi_dot")  # of PLACE, that the tracker remembers
 LANE_PLANT_STATES = ("psi", "y_P")  # of the bicycle, behind its others

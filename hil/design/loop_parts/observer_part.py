@@ -4,11 +4,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from firmware_interface.messages import SAMPLE
-from hil.design.loop_parts.instruments import MEASURED_CHANNELS
-from hil.loop.observer import ESTIMATE, observe
-from models.array_types import Array
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import SAMPLE
+from riderless.hil.design.loop_parts.instruments import MEASURED_CHANNELS
+from riderless.hil.loop.observer import ESTIMATE, observe
+from riderless.models.array_types import Array
 
 OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
 

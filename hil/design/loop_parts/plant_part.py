@@ -1,13 +1,13 @@
 """Bicycle and drive from sample to sample, as they really are: a part of the whole loop."""
 
-from hil.controllers.timing import LoopTiming
-from hil.design.loop_parts.driven_steer import sample_driven
-from hil.design.loop_parts.lane_part import lane_system
-from hil.design.sampled_plant import SampledModel, sample
-from models.coordinates import STATES as BICYCLE_STATES
-from models.linear.path import GROUND_STATES
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.loop_parts.driven_steer import sample_driven
+from riderless.hil.design.loop_parts.lane_part import lane_system
+from riderless.hil.design.sampled_plant import SampledModel, sample
+from riderless.models.coordinates import STATES as BICYCLE_STATES
+from riderless.models.linear.path import GROUND_STATES
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 
 def sample_plant(plant: Variant, v: float, timing: LoopTiming, drive: InnerLoop | None, in_lane: bool) -> SampledModel:

@@ -4,11 +4,11 @@ from typing import Protocol
 
 import numpy as np
 
-from hil.controllers.controller import Controller, LinearLaw
-from hil.design.loop_parts.driven_steer import settled_drive
-from hil.design.loop_parts.instruments import MEASURED_CHANNELS, gyro_readings
-from hil.design.loop_parts.lane_part import USUAL_STARTS
-from hil.design.loop_parts.state_layout import (
+from riderless.hil.controllers.controller import Controller, LinearLaw
+from riderless.hil.design.loop_parts.driven_steer import settled_drive
+from riderless.hil.design.loop_parts.instruments import MEASURED_CHANNELS, gyro_readings
+from riderless.hil.design.loop_parts.lane_part import USUAL_STARTS
+from riderless.hil.design.loop_parts.state_layout import (
     DRIVE_SIGNALS,
     ESTIMATE_PART,
     PHI_DOT_EST,
@@ -16,12 +16,12 @@ from hil.design.loop_parts.state_layout import (
     WHOLE_LOOP_STATES,
     StateLayout,
 )
-from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
-from models.array_types import Array
-from models.coordinates import PHI_DOT
-from models.coordinates import STATES as BICYCLE_STATES
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop
+from riderless.hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
+from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.coordinates import STATES as BICYCLE_STATES
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 SINCE_KICK = 0.1  # s, from a kick to the beginning of a window, which opens as the kick ends
 USUAL_KICK, AFTER_KICK = 0.3, 0.5  # rad/s of lean rate, and s in which it tells on a law
@@ -31,7 +31,7 @@ SLOW_ERRORS = {"phi": 0.01, "gyro_bias": 0.003, "yaw_bias": 0.003}  # rad, rad/s
 
 
 class StartedLoop(Protocol):
-    """Loop whose starts are asked for; `hil.design.closed_loop.SampledLoop` is one."""
+    """Loop whose starts are asked for; `riderless.hil.design.closed_loop.SampledLoop` is one."""
 
     schedule: Controller
     drive: InnerLoop | None

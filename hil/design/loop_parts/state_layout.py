@@ -1,20 +1,20 @@
 """Layout of the state of a whole sampled loop: what stands where.
 
-First the state of `hil.design.sampled_plant` (6), then the estimates of the observer (7), then the controller's own
-states, if it has any, then the integral of a drive that has one inside, then heading and place of a loop that keeps a
-lane, then the commands that wait where the delay is longer than one sample.
+First the state of `riderless.hil.design.sampled_plant` (6), then the estimates of the observer (7), then the
+controller's own states, if it has any, then the integral of a drive that has one inside, then heading and place of a
+loop that keeps a lane, then the commands that wait where the delay is longer than one sample.
 """
 
 from dataclasses import dataclass
 
-from hil.controllers.controller import Controller
-from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL
-from hil.design.loop_parts.lane_part import LANE_PART_STATES, LANE_PLANT_STATES
-from hil.design.loop_parts.observer_part import OBSERVED
-from hil.design.sampled_plant import LOOP_STATES, T_DRIVE, U_PREV
-from hil.design.schedule import needs_place
-from models.coordinates import STATES as BICYCLE_STATES
-from models.linear.prescribed_steer import InnerLoop
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL
+from riderless.hil.design.loop_parts.lane_part import LANE_PART_STATES, LANE_PLANT_STATES
+from riderless.hil.design.loop_parts.observer_part import OBSERVED
+from riderless.hil.design.sampled_plant import LOOP_STATES, T_DRIVE, U_PREV
+from riderless.hil.design.schedule import needs_place
+from riderless.models.coordinates import STATES as BICYCLE_STATES
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 WHOLE_LOOP_STATES = LOOP_STATES + tuple(f"{name}_est" for name in OBSERVED)
 

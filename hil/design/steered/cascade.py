@@ -13,14 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from hil.design.sampled_plant import SampledModel
-from hil.design.stabilisability import require_stabilisable
-from hil.design.steered.quadratic import SteerWeights
-from models.array_types import Array
-from models.bicycle_file import is_number
-from models.coordinates import PHI, PHI_DOT
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.hil.design.sampled_plant import SampledModel
+from riderless.hil.design.stabilisability import require_stabilisable
+from riderless.hil.design.steered.quadratic import SteerWeights
+from riderless.models.array_types import Array
+from riderless.models.bicycle_file import is_number
+from riderless.models.coordinates import PHI, PHI_DOT
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 CASCADE_GAINS = np.geomspace(0.05, 400.0, 40)  # of the first look for kp [1/s or -] and kd [- or s]
 _WEIGHTS = ("phi", "delta", "phi_dot", "command")

@@ -2,7 +2,7 @@
 
     u = -K [phi, delta, phi_dot, delta_dot, T_drive, u_prev, psi, y_P],
 
-with nothing on the drive's torque, as in `hil.design.steered.quadratic`.
+with nothing on the drive's torque, as in `riderless.hil.design.steered.quadratic`.
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, fields
 from math import radians
 from typing import ClassVar
 
-from hil.design.lane import lane_gains, named_weights
-from hil.design.lqr import require_weights
-from hil.design.sampled_plant import SampledModel
-from hil.design.steered.quadratic import SteerAngleLQR, SteerWeights
-from hil.design.steered.sampled_steer import SteerModel
-from models.array_types import Array
-from models.parameters import Bicycle
+from riderless.hil.design.lane import lane_gains, named_weights
+from riderless.hil.design.lqr import require_weights
+from riderless.hil.design.sampled_plant import SampledModel
+from riderless.hil.design.steered.quadratic import SteerAngleLQR, SteerWeights
+from riderless.hil.design.steered.sampled_steer import SteerModel
+from riderless.models.array_types import Array
+from riderless.models.parameters import Bicycle
 
 
 @dataclass(frozen=True)

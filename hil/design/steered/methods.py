@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from hil.design.steered.cascade import LeanCascade, LeanToAngle
-from hil.design.steered.lane import SteerAngleLane, SteerRateLane
-from hil.design.steered.quadratic import SteerAngleLQR, SteerRateLQR
+from riderless.hil.design.steered.cascade import LeanCascade, LeanToAngle
+from riderless.hil.design.steered.lane import SteerAngleLane, SteerRateLane
+from riderless.hil.design.steered.quadratic import SteerAngleLQR, SteerRateLQR
 
 STEER_METHODS: dict[str, dict[str, Callable[..., Any]]] = {
     "rate": {"lqr": SteerRateLQR, "cascade": LeanCascade, "lane": SteerRateLane},

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.design.schedule import GainSchedule
-from hil.design.steered.sampled_steer import sampled_steer
-from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import inner_torque
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import inner_torque
 
 HAND_KICK = 0.35  # rad/s of lean rate, as campaigns kick
 KICK_LASTS = 0.1  # s, half a sine

@@ -6,13 +6,13 @@ from math import pi, radians
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from hil.design.lqr import dlqr_gain, require_weights, state_cost
-from hil.design.sampled_plant import BICYCLE_PART, SampledModel
-from hil.design.stabilisability import require_stabilisable
-from hil.design.steered.sampled_steer import SteerModel
-from models.array_types import Array
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.hil.design.lqr import dlqr_gain, require_weights, state_cost
+from riderless.hil.design.sampled_plant import BICYCLE_PART, SampledModel
+from riderless.hil.design.stabilisability import require_stabilisable
+from riderless.hil.design.steered.sampled_steer import SteerModel
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Sampled model of a bicycle whose drive is commanded a steer rate or angle: lean, steer, lag and delay.
 
-The gains are the six of `hil.design.sampled_plant`, in the unit of the command, so that one law serves every drive:
+The gains are the six of `riderless.hil.design.sampled_plant`, in the unit of the command, so that one law serves every
+drive:
 
     u = -K [phi, delta, phi_dot, delta_dot, T_drive, u_prev].
 
@@ -13,14 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming, SampledModel, delayed
-from models.array_types import Array
-from models.coordinates import STATES as BICYCLE_STATES
-from models.errors import InputError
-from models.linear.path import LATERAL_STATES, PSI, Y_P, extended_matrix
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import SLOWEST_BANDWIDTH, InnerLoop, driven_steer, prescribed_steer
-from models.parameters import Bicycle
+from riderless.hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming, SampledModel, delayed
+from riderless.models.array_types import Array
+from riderless.models.coordinates import STATES as BICYCLE_STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.path import LATERAL_STATES, PSI, Y_P, extended_matrix
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import SLOWEST_BANDWIDTH, InnerLoop, driven_steer, prescribed_steer
+from riderless.models.parameters import Bicycle
 
 HIDDEN_STATE = "delta_ddot"  # or the integral of a PI: no gain acts on it
 

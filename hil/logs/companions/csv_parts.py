@@ -4,9 +4,9 @@ import dataclasses
 from io import StringIO
 from pathlib import Path
 
-from hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_document, write_csv
-from hil.logs.json_values import strict_json
-from hil.logs.log import Run
+from riderless.hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_document, write_csv
+from riderless.hil.logs.json_values import strict_json
+from riderless.hil.logs.log import Run
 
 
 def markers_place(path: Path) -> Path:
@@ -27,5 +27,5 @@ def header_place(path: Path) -> Path:
 
 
 def header_document(run: Run, path: Path) -> str:
-    """Write `hil.logs.export.export_document` as JSON; ``path`` is not in it."""
+    """Write `riderless.hil.logs.export.export_document` as JSON; ``path`` is not in it."""
     return strict_json(export_document(run), indent=1)

@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hil.logs.companions.panels import LINE_COLOURS, Panel, panels_of
-from hil.logs.log import Run
-from hil.logs.records import TICK_TOPIC
+from riderless.hil.logs.companions.panels import LINE_COLOURS, Panel, panels_of
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.records import TICK_TOPIC
 
 
 def foxglove_place(path: Path) -> Path:

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from hil.logs.companions.panels import panels_of
-from hil.logs.log import Run
-from models.harmless_text import harmless
+from riderless.hil.logs.companions.panels import panels_of
+from riderless.hil.logs.log import Run
+from riderless.models.harmless_text import harmless
 
 _LONGEST_NAME = 63  # characters of a name in MATLAB
 

@@ -8,10 +8,10 @@ the layout, with the settings of its loader, so that no question is asked.
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from hil.logs.companions.panels import LINE_COLOURS, panels_of
-from hil.logs.log import Run
-from hil.logs.records import TICK_TOPIC
-from models.harmless_text import harmless
+from riderless.hil.logs.companions.panels import LINE_COLOURS, panels_of
+from riderless.hil.logs.log import Run
+from riderless.hil.logs.records import TICK_TOPIC
+from riderless.models.harmless_text import harmless
 
 _LOADERS = {  # suffix of a data file: loader, its settings, what stands before a column's name
     ".csv": ("DataLoad CSV", {"time_axis": "t_host", "delimiter": "0", "skip_rows": "0"}, ""),

@@ -1,6 +1,6 @@
 """Steer that follows a rate or an angle: what the observer expects of it, and whether it does.
 
-The lag of the drive (`models.linear.prescribed_steer`) tells how the steer answers the commands, whatever the
+The lag of the drive (`riderless.models.linear.prescribed_steer`) tells how the steer answers the commands, whatever the
 bicycle does: no mass enters. The expected steer rate or angle is the estimate's ``T``, which is the torque of a
 torque drive. What the steer is short of it, in rad, tells a drive that does not follow, one that has met a limit of its
 own, and one that has lost its zero:
@@ -19,10 +19,10 @@ import math
 
 import numpy as np
 
-from firmware_interface.kernels import njit
-from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE
-from models.array_types import Array
-from models.linear.prescribed_steer import InnerLoop
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE
+from riderless.models.array_types import Array
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 FOLLOWING_TIME = 0.2  # s, over which the steer is compared with its commands
 LETTING_GO = 0.6  # s

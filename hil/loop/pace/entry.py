@@ -1,6 +1,6 @@
 """Call from the tick to the loop that keeps the speed, which only a machine with a speed drive has.
 
-The tick reaches it through a function pointer, as it reaches a driver: see `hil.loop.place.entries`.
+The tick reaches it through a function pointer, as it reaches a driver: see `riderless.hil.loop.place.entries`.
 """
 
 from functools import cache
@@ -10,11 +10,11 @@ import numpy as np
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.by_address import address_of, call_at_address
-from firmware_interface.devices.link import LINK_STATE
-from firmware_interface.kernels import cfunc, njit
-from hil.loop.pace.settings import SPEED_DRIVE
-from hil.loop.pace.speed_hold import PACING, hold_speed
+from riderless.firmware_interface.by_address import address_of, call_at_address
+from riderless.firmware_interface.devices.link import LINK_STATE
+from riderless.firmware_interface.kernels import cfunc, njit
+from riderless.hil.loop.pace.settings import SPEED_DRIVE
+from riderless.hil.loop.pace.speed_hold import PACING, hold_speed
 
 _SETTINGS, _PACING, _LINKS = (types.CPointer(from_dtype(dtype)) for dtype in (SPEED_DRIVE, PACING, LINK_STATE))
 _WHOLE, _REAL = types.int64, types.float64
@@ -46,7 +46,7 @@ def _held(typingctx, address, p, s, corners, n_corners, links, ports, v, state, 
 
 @njit(cache=True, nogil=True)
 def pace_symptoms(p, s, corners, links, v, state, t, dt):
-    """Keep the speed; as `hil.loop.pace.speed_hold.hold_speed`. Runs inside the tick.
+    """Keep the speed; as `riderless.hil.loop.pace.speed_hold.hold_speed`. Runs inside the tick.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from models.array_types import Array
-from models.errors import InputError
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 SPEED_DRIVE = np.dtype(
     [
@@ -21,7 +21,7 @@ SPEED_DRIVE = np.dtype(
         ("follow_time", "f8"),  # s
         ("lost_after", "f8"),  # s
         ("fastest", "f8"),  # m/s
-        ("hold", "u8"),  # address of what is compiled only for such a machine: see `hil.loop.pace.entry`
+        ("hold", "u8"),  # address of what is compiled only for such a machine: see `riderless.hil.loop.pace.entry`
     ]
 )
 _RANGES = {  # least, most, unit

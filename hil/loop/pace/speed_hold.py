@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-from firmware_interface.devices.link import ROLE_SPEED
-from firmware_interface.devices.speed.speed_memory import (
+from riderless.firmware_interface.devices.link import ROLE_SPEED
+from riderless.firmware_interface.devices.speed.speed_memory import (
     SPEED_FAULT,
     SPEED_HEARD,
     SPEED_REPORTED,
@@ -30,8 +30,8 @@ from firmware_interface.devices.speed.speed_memory import (
     SPEED_STOPPED,
     SPEED_TIMED_OUT,
 )
-from firmware_interface.kernels import njit
-from hil.loop.states import State, Symptom
+from riderless.firmware_interface.kernels import njit
+from riderless.hil.loop.states import State, Symptom
 
 SAY_EVERY = 0.1  # s between two commands to the belt
 BELT_MARGIN = 1.5  # times the ramp that the belt itself may use: it follows the ramp, not the other way round

@@ -1,7 +1,8 @@
 """Calls from the tick to what only a machine with a sensor of place has: its tracker, and the path that it rides.
 
-The tick reaches both through function pointers, as it reaches a driver (`firmware_interface.devices.link`) and a law
-(`hil.loop.law`): so a machine without a sensor of place compiles neither, and its first tick comes sooner.
+The tick reaches both through function pointers, as it reaches a driver (`riderless.firmware_interface.devices.link`)
+and a law (`riderless.hil.loop.law`): so a machine without a sensor of place compiles neither, and its first tick comes
+sooner.
 """
 
 from functools import cache
@@ -11,15 +12,15 @@ import numpy as np
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 
-from firmware_interface.by_address import address_of, call_at_address
-from firmware_interface.devices.link import LINK_STATE
-from firmware_interface.kernels import cfunc, njit
-from firmware_interface.messages import SAMPLE
-from hil.loop.law import LOOP_SIGNALS
-from hil.loop.observer import ESTIMATE
-from hil.loop.place.route import ON_ROUTE, ROUTE_COLUMNS, follow_route
-from hil.loop.place.settings import PLACE_SETTINGS
-from hil.loop.place.tracker import PLACE, tell_place, track_place
+from riderless.firmware_interface.by_address import address_of, call_at_address
+from riderless.firmware_interface.devices.link import LINK_STATE
+from riderless.firmware_interface.kernels import cfunc, njit
+from riderless.firmware_interface.messages import SAMPLE
+from riderless.hil.loop.law import LOOP_SIGNALS
+from riderless.hil.loop.observer import ESTIMATE
+from riderless.hil.loop.place.route import ON_ROUTE, ROUTE_COLUMNS, follow_route
+from riderless.hil.loop.place.settings import PLACE_SETTINGS
+from riderless.hil.loop.place.tracker import PLACE, tell_place, track_place
 
 _COLUMNS = len(ROUTE_COLUMNS)
 _SETTINGS, _PLACE, _LINKS, _ESTIMATE, _SAMPLE, _ON_ROUTE, _SIGNALS = (
@@ -99,7 +100,7 @@ def tell_where(o, route, at, place, signals, steered):
     ----------
     o : record of PLACE_SETTINGS
     route, at, place, signals
-        As of `hil.loop.place.route.follow_route`; ``at`` and ``signals`` are filled.
+        As of `riderless.hil.loop.place.route.follow_route`; ``at`` and ``signals`` are filled.
     steered : bool
     """
     _told(o.tell, route, route.shape[0], at, place, signals, 1 if steered else 0)  # type: ignore[call-arg]

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from firmware_interface.kernels import njit
+from riderless.firmware_interface.kernels import njit
 
 ROUTE_COLUMNS = ("s", "x", "y", "psi", "kappa", "phi", "delta", "phi_dot", "delta_dot", "T")
 _S, _X, _Y, _PSI, _KAPPA, _PHI, _DELTA, _PHI_DOT, _DELTA_DOT, _T = range(len(ROUTE_COLUMNS))

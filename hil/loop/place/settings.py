@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from models.errors import InputError
-from models.parameters import Bicycle
+from riderless.models.errors import InputError
+from riderless.models.parameters import Bicycle
 
 PLACE_SETTINGS = np.dtype(
     [
@@ -24,7 +24,10 @@ PLACE_SETTINGS = np.dtype(
         ("x", "f8"),  # m
         ("z", "f8"),  # m
         ("w", "f8"),  # m, wheelbase: the front wheel is on the belt as well
-        ("track", "u8"),  # addresses of what is compiled only for such a machine: see `hil.loop.place.entries`
+        (
+            "track",
+            "u8",
+        ),  # addresses of what is compiled only for such a machine: see `riderless.hil.loop.place.entries`
         ("tell", "u8"),
     ]
 )

@@ -28,10 +28,10 @@ import math
 
 import numpy as np
 
-from firmware_interface.devices.link import ROLE_PLACE
-from firmware_interface.kernels import njit
-from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
-from hil.loop.states import Symptom
+from riderless.firmware_interface.devices.link import ROLE_PLACE
+from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
+from riderless.hil.loop.states import Symptom
 
 PAST = 512  # samples that are remembered: half a second at 1 kHz
 ENOUGH_FIXES = 5  # fixes in a row that agree, before a place is known, or known again

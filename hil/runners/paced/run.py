@@ -11,26 +11,26 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from firmware_interface.twins.faulty_node import drive_output
-from firmware_interface.twins.virtual_node import take_readings
-from hil.controllers.controller import Controller
-from hil.logs.header import new_header
-from hil.logs.writer import RunWriter
-from hil.loop.tick import LoopState
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_tape
-from hil.rig.armable import require_armable
-from hil.rig.fitting import require_fitting
-from hil.rig.rig import Rig
-from hil.runners.assembly import new_loop
-from hil.runners.disk_room import require_disk_room
-from hil.runners.emulation import Emulation, emulated_node, emulated_place
-from hil.runners.lockstep import LockstepBench, exchange_bytes, new_bench
-from hil.runners.log_sink import Keeper
-from hil.runners.operator import Operator, Outcome
-from hil.runners.paced.wall_clock import WallClock
-from models.errors import InputError
-from models.plant.plant import Plant, Scenario
+from riderless.firmware_interface.twins.faulty_node import drive_output
+from riderless.firmware_interface.twins.virtual_node import take_readings
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.writer import RunWriter
+from riderless.hil.loop.tick import LoopState
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_tape
+from riderless.hil.rig.armable import require_armable
+from riderless.hil.rig.fitting import require_fitting
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.disk_room import require_disk_room
+from riderless.hil.runners.emulation import Emulation, emulated_node, emulated_place
+from riderless.hil.runners.lockstep import LockstepBench, exchange_bytes, new_bench
+from riderless.hil.runners.log_sink import Keeper
+from riderless.hil.runners.operator import Operator, Outcome
+from riderless.hil.runners.paced.wall_clock import WallClock
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Plant, Scenario
 
 LOOK_EVERY = 0.02  # s of the run between two looks at clock and operator
 
@@ -66,7 +66,7 @@ def run_paced(
     folder : Path
         Of the log; new or empty.
     rig : Rig
-        Machine with our node, as `hil.runners.emulation.rig_in_simulated_time` makes it.
+        Machine with our node, as `riderless.hil.runners.emulation.rig_in_simulated_time` makes it.
     schedule : Controller
     make_plant : callable
         Gives the bicycle, with whoever handles it.

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.constrained.constraint import Constraint
-from models.constrained.jets import Jet, Rate
-from models.constrained.loads import Load
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.jets import Jet, Rate
+from riderless.models.constrained.loads import Load
 
 
 @dataclass(frozen=True)

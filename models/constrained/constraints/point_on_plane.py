@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.constrained.constraint import Constraint, unit_vector
-from models.constrained.jets import Jet, Rate, scalar_product
-from models.constrained.motion import GROUND, Motion
+from riderless.models.constrained.constraint import Constraint, unit_vector
+from riderless.models.constrained.jets import Jet, Rate, scalar_product
+from riderless.models.constrained.motion import GROUND, Motion
 
 
 @dataclass(frozen=True)

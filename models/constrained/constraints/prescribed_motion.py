@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.constrained.constraint import Constraint
-from models.constrained.jets import Jet, Rate
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.jets import Jet, Rate
 
 
 @dataclass(frozen=True)

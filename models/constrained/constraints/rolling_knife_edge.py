@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.constraint import Constraint, normals, unit_vector
-from models.constrained.jets import Jet, Rate
+from riderless.models.constrained.constraint import Constraint, normals, unit_vector
+from riderless.models.constrained.jets import Jet, Rate
 
 
 @dataclass(frozen=True)

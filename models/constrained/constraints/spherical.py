@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.constrained.constraint import Constraint
-from models.constrained.jets import Jet, Rate
-from models.constrained.motion import GROUND, Motion
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.jets import Jet, Rate
+from riderless.models.constrained.motion import GROUND, Motion
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Systems of the textbooks and papers, built with `models.constrained`."""
+"""Systems of the textbooks and papers, built with `riderless.models.constrained`."""

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from models.constrained.constraints.spherical import Spherical
-from models.constrained.planar import PlanarBody
-from models.constrained.tree import Tree
+from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.tree import Tree
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_interface.kernels import njit
-from models.constrained.eliminate import eliminate
-from models.errors import InputError
+from riderless.firmware_interface.kernels import njit
+from riderless.models.constrained.eliminate import eliminate
+from riderless.models.errors import InputError
 
 HOOP_CONSTRAINTS = ("profile", "energy", "slip", "normal")
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.constrained.constraints.slider import Slider
-from models.constrained.constraints.spherical import Spherical
-from models.constrained.loads import Gravity, Load
-from models.constrained.planar import PlanarBody
-from models.constrained.system import System
+from riderless.models.constrained.constraints.slider import Slider
+from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.loads import Gravity, Load
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.system import System
 
 
 @dataclass(frozen=True)

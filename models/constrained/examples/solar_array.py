@@ -6,8 +6,8 @@ spacecraft's side and leaf 2 back upon it; the springs are slack when both stand
 
 import numpy as np
 
-from models.constrained.planar import PlanarBody
-from models.constrained.tree import Tree
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.tree import Tree
 
 FOLDED = np.array([np.pi / 2.0, -np.pi / 2.0])
 """Absolute angles of the leaves before they unfold, rad."""

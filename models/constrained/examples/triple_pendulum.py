@@ -7,12 +7,12 @@ rest. Units are the book's: mass 1, inertia 1, length 1.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from models.constrained.constraints.spherical import Spherical
-from models.constrained.loads import Force
-from models.constrained.motion import GROUND
-from models.constrained.planar import PlanarBody
-from models.constrained.system import System
-from models.constrained.tree import Tree
+from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.loads import Force
+from riderless.models.constrained.motion import GROUND
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.system import System
+from riderless.models.constrained.tree import Tree
 
 BODIES = tuple(PlanarBody(f"body {i}", 1.0, 1.0) for i in (1, 2, 3))
 INNER, OUTER = np.array([-1.0, 0.0]), np.array([1.0, 0.0])

@@ -10,16 +10,16 @@ import numpy as np
 from scipy.signal import lfilter
 from scipy.special import ndtri, stdtrit
 
-from experiments.analysis.estimators import single_mode
-from experiments.analysis.estimators.coloured_noise import (
+from riderless.experiments.analysis.estimators import single_mode
+from riderless.experiments.analysis.estimators.coloured_noise import (
     arma_grid,
     noise_covariance,
     noise_posterior,
     prior_probabilities,
     propagated_covariance,
 )
-from experiments.analysis.estimators.variable_projection import influence_matrix, solution_at
-from experiments.datatypes import Array
+from riderless.experiments.analysis.estimators.variable_projection import influence_matrix, solution_at
+from riderless.experiments.datatypes import Array
 
 LEVEL = 0.95
 D, W = -1.5, 6.0  # 1/s, of the oscillation whose eigenvalue is estimated

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from experiments.analysis.analyze import analyze_responses, given_window, suitable
-from experiments.datatypes import Response
-from experiments.theory.theory import open_loop
-from models import catalogue
-from models.errors import InputError
-from models.linear.whipple import system_matrix
+from riderless.experiments.analysis.analyze import analyze_responses, given_window, suitable
+from riderless.experiments.datatypes import Response
+from riderless.experiments.theory.theory import open_loop
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import system_matrix
 
 DT = 0.005
 

@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.initial_state import (
+from riderless.experiments.analysis.initial_state import (
     estimate_initial_state,
     leaves_more,
     machine_in,
     nonlinear_initial_state,
 )
-from experiments.analysis.windows.cut import make_window
-from experiments.analysis.windows.speed import measured_speed
-from experiments.datatypes import Response
-from experiments.reports.analyze import analyze
-from experiments.theory.theory import open_loop
-from models.catalogue import load_bicycle
-from models.linear.whipple import canonical_matrices
-from models.nonlinear.simulation import initial_state, simulate_nonlinear
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.analysis.windows.speed import measured_speed
+from riderless.experiments.datatypes import Response
+from riderless.experiments.reports.analyze import analyze
+from riderless.experiments.theory.theory import open_loop
+from riderless.models.catalogue import load_bicycle
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.nonlinear.simulation import initial_state, simulate_nonlinear
 
 RATE, STEP = 100, 10  # Hz, and steps of 1 ms between samples
 PUSHED = 0.2  # rad/s of lean rate, by each kick

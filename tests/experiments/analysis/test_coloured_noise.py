@@ -6,8 +6,8 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from scipy.stats import t as student
 
-from experiments.analysis.estimators import bootstrap, estimate
-from experiments.analysis.estimators.coloured_noise import (
+from riderless.experiments.analysis.estimators import bootstrap, estimate
+from riderless.experiments.analysis.estimators.coloured_noise import (
     arma_grid,
     noise_covariance,
     prior_probabilities,
@@ -15,7 +15,7 @@ from experiments.analysis.estimators.coloured_noise import (
     welch_satterthwaite,
     whitened_products,
 )
-from experiments.datatypes import Fit
+from riderless.experiments.datatypes import Fit
 from tests.experiments.synthetic import damped
 
 

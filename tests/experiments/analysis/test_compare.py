@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import SampleStatistics, compare, figure7_residuals, rejected_fits, summary
-from experiments.analysis.estimators import estimate
-from experiments.datatypes import Comparison, Fit, Prediction
-from experiments.theory.theory import lean_feedback
-from models import catalogue
+from riderless.experiments.analysis.compare import SampleStatistics, compare, figure7_residuals, rejected_fits, summary
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.datatypes import Comparison, Fit, Prediction
+from riderless.experiments.theory.theory import lean_feedback
+from riderless.models import catalogue
 from tests.experiments.simulated import DT, recording
 
 

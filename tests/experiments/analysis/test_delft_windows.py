@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.onsets.kicks import DetectedKick
-from experiments.analysis.windows.find import find_windows
-from experiments.analysis.windows.rules import WindowRules
-from experiments.datatypes import Marker
-from experiments.recordings import foreign
+from riderless.experiments.analysis.onsets.kicks import DetectedKick
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import Marker
+from riderless.experiments.recordings import foreign
 from tests.tools import delft_windows
 from tests.tools.delft_windows import DT, LOGS, look, study
 

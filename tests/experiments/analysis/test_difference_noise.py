@@ -5,20 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.difference_noise import driven_covariance
-from experiments.analysis.estimators import estimate
-from experiments.analysis.prediction import predict
-from experiments.analysis.windows.cut import make_window
-from experiments.datatypes import Response
-from experiments.theory.kalman import RowNoise
-from experiments.theory.process_noise import impulse_responses
-from experiments.theory.run_theory import theory_with
-from experiments.theory.theory import open_loop
-from hil.design.methods import design
-from hil.logs.header import new_header
-from hil.rig.rig import Rig
-from models import catalogue
-from models.coordinates import DELTA
+from riderless.experiments.analysis.difference_noise import driven_covariance
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.analysis.prediction import predict
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Response
+from riderless.experiments.theory.kalman import RowNoise
+from riderless.experiments.theory.process_noise import impulse_responses
+from riderless.experiments.theory.run_theory import theory_with
+from riderless.experiments.theory.theory import open_loop
+from riderless.hil.design.methods import design
+from riderless.hil.logs.header import new_header
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA
 from tests.experiments.simulated import recording
 
 STDS = np.array([0.003, 0.003, 0.0005, 0.03])  # gyro, gyro, steer, accelerometer

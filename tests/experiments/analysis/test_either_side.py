@@ -1,7 +1,7 @@
 """A difference quotient goes to the other side where nothing can be on the first."""
 
-from experiments.analysis.either_side import either_side
-from models.errors import InputError
+from riderless.experiments.analysis.either_side import either_side
+from riderless.models.errors import InputError
 
 
 def square_above(least, x=3.0):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from experiments.analysis.estimators import estimate, several_modes
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.estimators.variable_projection import basis_functions
-from experiments.analysis.windows.cut import make_window
-from experiments.datatypes import Response
-from models.errors import InputError
+from riderless.experiments.analysis.estimators import estimate, several_modes
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.estimators.variable_projection import basis_functions
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Response
+from riderless.models.errors import InputError
 from tests.experiments.synthetic import coloured, damped
 
 OSCILLATING = ("single_mode", "several_modes", "log_decrement", "era")

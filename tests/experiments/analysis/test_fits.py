@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.analysis.estimators import ESTIMATORS, estimate
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.windows.cut import make_window
-from experiments.datatypes import Response, Window
-from experiments.recordings import foreign
-from models.errors import InputError
+from riderless.experiments.analysis.estimators import ESTIMATORS, estimate
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Response, Window
+from riderless.experiments.recordings import foreign
+from riderless.models.errors import InputError
 from tests.experiments.synthetic import coloured, damped
 
 KICKS_WITHIN_ONE_CYCLE = 4  # of the authors' windows, at 1.5 and 2.0 m/s

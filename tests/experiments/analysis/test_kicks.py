@@ -6,14 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from experiments.analysis.onsets.kicks import KickRules, find_kicks
-from experiments.analysis.windows.find import find_windows
-from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
-from experiments.recordings.read import read_recording
-from experiments.studies.verdict_calibration.simulate import campaign_responses
-from experiments.studies.verdict_calibration.strata import study_campaigns
-from hil.runners.simulated_run import run_lockstep
+from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
+from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
+from riderless.experiments.studies.verdict_calibration.strata import study_campaigns
+from riderless.hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed
 
 NEAR = 0.1  # s, that a kick may lie from where a careful person puts it

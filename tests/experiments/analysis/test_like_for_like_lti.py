@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.recordings.read import read_recording
-from experiments.reports.gather import report_on
-from hil.design.compensators.methods import design_compensator
-from hil.logs.log import read_run
-from hil.rig.rig import Rig
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep
-from models.catalogue import load_bicycle
-from models.plant.plant import Kick, Scenario
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.gather import report_on
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.catalogue import load_bicycle
+from riderless.models.plant.plant import Kick, Scenario
 
 SPEEDS = (4.0, 5.0, 6.0)
 

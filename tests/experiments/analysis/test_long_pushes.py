@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments import analyze
-from experiments.campaigns.protocols.plan_inputs import gentle_options
-from experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
-from hil.design.methods import design
-from hil.loop.states import State
-from hil.runners.simulated_run import simulate
-from models import load_bicycle
+from riderless.experiments import analyze
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
+from riderless.hil.design.methods import design
+from riderless.hil.loop.states import State
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import load_bicycle
 
 KICKS = 0.6 + 3.2 * np.arange(3)  # s after the release
 SWIFT = [  # weave of 28 to 39 and 8 to 11 rad/s, which turns the motion back before the hand is gone

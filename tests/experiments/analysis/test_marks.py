@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Marker
-from experiments.recordings.run_response import response_of_run
-from hil.design.methods import design
-from hil.runners.simulated_run import simulate
-from models import catalogue
-from models.plant.plant import Kick
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Marker
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.hil.design.methods import design
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import catalogue
+from riderless.models.plant.plant import Kick
 from tests.experiments.swinging import swinging
 from tests.experiments.synthetic import kicked
 

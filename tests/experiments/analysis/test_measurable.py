@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.measurable import WeaveMeasurability, emulated_loop, weave_measurability
-from experiments.campaigns.protocols.plan_inputs import gentle_options
-from experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, hand_kick
-from experiments.recordings.run_response import response_of_run
-from hil.design.methods import design
-from hil.design.sampled_plant import LoopTiming
-from hil.runners.simulated_run import simulate
-from models.catalogue import load_bicycle
-from models.plant.plant import Kick, Scenario
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.measurable import WeaveMeasurability, emulated_loop, weave_measurability
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, hand_kick
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.plant.plant import Kick, Scenario
 
 
 def kicks_of(bicycle, n=3):
@@ -92,7 +92,7 @@ def test_the_kick_gives_the_lean_rate_that_the_plants_gives():
     # at rest, T_phi = -z F and T_delta = x c cos(lam) / w F turn the bicycle by M^-1 (Meijaard et al. 2007, eq. 5.3)
     bicycle, kick = load_bicycle("Silver"), Kick(0.5, impulse=4.0, duration=0.1)
     loop = emulated_loop(design(bicycle, "off", [6.0]))
-    from experiments.analysis import measurable
+    from riderless.experiments.analysis import measurable
 
     response = measurable._kicked(loop, 6.0, [kick], 0.5)
     scenario = Scenario(speed=((0.0, 6.0),), kicks=(kick,), seed=3)

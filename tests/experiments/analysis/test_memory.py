@@ -10,27 +10,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.onsets.kicks import KickRules, find_kicks
-from experiments.analysis.process_noise.estimate import estimate_process_noise
-from experiments.analysis.process_noise.share import driven_share
-from experiments.analysis.steer_parts.steer_stops import find_steer_stops
-from experiments.analysis.verdict.nonlinear_causes import RiddenWindows
-from experiments.analysis.verdict.uncertain_parameters import ParameterSearch, linear_predictions
-from experiments.analysis.windows.cut import make_window
-from experiments.analysis.windows.find import find_windows
-from experiments.analysis.windows.refuse import rejected_not_free
-from experiments.datatypes import Comparison, Marker, Prediction, ProcessNoise
-from experiments.recordings import run_response
-from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import release_markers
-from experiments.reports.page.window_pictures import window_picture
-from experiments.reports.timeline.figure import timeline_figure
-from experiments.reports.timeline.recorded import Timeline
-from hil.logs import log
-from hil.logs.log import read_run
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks
+from riderless.experiments.analysis.process_noise.estimate import estimate_process_noise
+from riderless.experiments.analysis.process_noise.share import driven_share
+from riderless.experiments.analysis.steer_parts.steer_stops import find_steer_stops
+from riderless.experiments.analysis.verdict.nonlinear_causes import RiddenWindows
+from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterSearch, linear_predictions
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.refuse import rejected_not_free
+from riderless.experiments.datatypes import Comparison, Marker, Prediction, ProcessNoise
+from riderless.experiments.recordings import run_response
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.runs import release_markers
+from riderless.experiments.reports.page.window_pictures import window_picture
+from riderless.experiments.reports.timeline.figure import timeline_figure
+from riderless.experiments.reports.timeline.recorded import Timeline
+from riderless.hil.logs import log
+from riderless.hil.logs.log import read_run
 from tests.experiments.pushed import pushed
 from tests.tools.long_log import write_long_log
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.analysis.next_steps import GONE_TOO_SOON, LAST_RESORT, REMEDIES
-from experiments.reports.analyze import analyze
-from experiments.theory.theory import open_loop
-from hil.design.methods import design
-from hil.runners.simulated_run import simulate
-from models import catalogue
-from models.plant.plant import Kick
+from riderless.experiments.analysis.next_steps import GONE_TOO_SOON, LAST_RESORT, REMEDIES
+from riderless.experiments.reports.analyze import analyze
+from riderless.experiments.theory.theory import open_loop
+from riderless.hil.design.methods import design
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import catalogue
+from riderless.models.plant.plant import Kick
 from tests.experiments.synthetic import kicked
 from tests.paths import ROOT
 

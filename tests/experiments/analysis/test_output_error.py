@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.identification import identify
-from experiments.analysis.initial_state import estimate_initial_state
-from experiments.analysis.joint_fit import FREE_COEFFICIENTS, fit
-from experiments.analysis.output_error import Segment
-from experiments.datatypes import Response, Window
-from experiments.theory.modes import dominant_mode
-from experiments.theory.theory import lean_feedback, open_loop, theory_for
-from models import catalogue
-from models.errors import InputError
-from models.linear.perturbed import Variant
+from riderless.experiments.analysis.identification import identify
+from riderless.experiments.analysis.initial_state import estimate_initial_state
+from riderless.experiments.analysis.joint_fit import FREE_COEFFICIENTS, fit
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.datatypes import Response, Window
+from riderless.experiments.theory.modes import dominant_mode
+from riderless.experiments.theory.theory import lean_feedback, open_loop, theory_for
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
 from tests.experiments.simulated import DT, coast, quadratic
 
 BICYCLE = catalogue.load_bicycle("Balanceassistv1")

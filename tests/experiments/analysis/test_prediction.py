@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.estimators import estimate
-from experiments.analysis.initial_state import estimate_initial_state
-from experiments.analysis.prediction import predict
-from experiments.datatypes import Fit
-from experiments.theory.free_response import free_response
-from experiments.theory.modes import kicked_mode, kicked_modes
-from experiments.theory.theory import dynamics_for, fixed, lean_feedback, open_loop
-from models import catalogue
-from models.coordinates import PHI_DOT
-from models.errors import InputError
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.analysis.initial_state import estimate_initial_state
+from riderless.experiments.analysis.prediction import predict
+from riderless.experiments.datatypes import Fit
+from riderless.experiments.theory.free_response import free_response
+from riderless.experiments.theory.modes import kicked_mode, kicked_modes
+from riderless.experiments.theory.theory import dynamics_for, fixed, lean_feedback, open_loop
+from riderless.models import catalogue
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.errors import InputError
 from tests.experiments.simulated import DT, coast, quadratic, recording, sampled_lean_feedback
 from tests.paths import REFERENCE
 

@@ -5,25 +5,25 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.stats import binom
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.process_noise.estimate import likeliest
-from experiments.analysis.process_noise.stretch import TORQUE_TIMES, Stretch
-from experiments.analysis.process_noise.wording import noise_json, noise_sentence
-from experiments.analysis.verdict.withheld import why_not_in_wind
-from experiments.datatypes import ProcessNoise
-from experiments.reports.answer import answer_of
-from experiments.studies.verdict_calibration.judge import ask_verdict
-from experiments.studies.verdict_calibration.page import binomial_bounds
-from experiments.studies.verdict_calibration.simulate import campaign_responses
-from experiments.studies.verdict_calibration.strata import study_campaigns
-from experiments.theory.process_noise import impulse_responses, torque_rows
-from experiments.theory.theory import open_loop
-from hil.runners.emulation import Emulation
-from models import catalogue
-from models.linear.whipple import input_matrix, system_matrix
-from models.plant.environment import Surroundings
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.process_noise.estimate import likeliest
+from riderless.experiments.analysis.process_noise.stretch import TORQUE_TIMES, Stretch
+from riderless.experiments.analysis.process_noise.wording import noise_json, noise_sentence
+from riderless.experiments.analysis.verdict.withheld import why_not_in_wind
+from riderless.experiments.datatypes import ProcessNoise
+from riderless.experiments.reports.answer import answer_of
+from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
+from riderless.experiments.studies.verdict_calibration.page import binomial_bounds
+from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
+from riderless.experiments.studies.verdict_calibration.strata import study_campaigns
+from riderless.experiments.theory.process_noise import impulse_responses, torque_rows
+from riderless.experiments.theory.theory import open_loop
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
+from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.plant.environment import Surroundings
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.verdict.test_goodness_of_fit import judged, lockstep
 
 SPEEDS = ("5.0", "3.0", "7.0")

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.difference_noise import difference_influence, drawn_differences, sensor_covariance
-from experiments.analysis.estimators import estimate
-from experiments.analysis.initial_state import estimate_initial_state, machine_in, nonlinear_initial_state
-from experiments.analysis.windows.find import find_windows
-from experiments.studies.verdict_calibration.judge import ask_verdict
-from experiments.studies.verdict_calibration.simulate import campaign_responses
-from experiments.studies.verdict_calibration.strata import STRATA, Stratum, StudyCampaign
-from experiments.theory.theory import dynamics_for, theory_for
-from models.plant.drive_losses import DriveLosses
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.difference_noise import difference_influence, drawn_differences, sensor_covariance
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.analysis.initial_state import estimate_initial_state, machine_in, nonlinear_initial_state
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
+from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
+from riderless.experiments.studies.verdict_calibration.strata import STRATA, Stratum, StudyCampaign
+from riderless.experiments.theory.theory import dynamics_for, theory_for
+from riderless.models.plant.drive_losses import DriveLosses
 
 
 def analysed(stratum, bicycle="Pista", noise=1.0):

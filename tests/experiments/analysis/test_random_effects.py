@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import PooledCondition
-from experiments.analysis.random_effects import between_run_variance, pooled_means
-from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.analysis.compare import PooledCondition
+from riderless.experiments.analysis.random_effects import between_run_variance, pooled_means
+from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 
 
 def test_scatter_between_runs_is_the_moment_estimate():

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Marker
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Marker
 from tests.experiments.commands.test_cli import call
 from tests.experiments.synthetic import damped, kicked
 from tests.paths import ROOT

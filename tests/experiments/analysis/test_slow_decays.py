@@ -6,14 +6,14 @@ The numbers of the rules were chosen with Silver, Browser and Pista, seeds below
 import numpy as np
 import pytest
 
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.onsets.free_motion import KICK_MEMORY, unexplained_motion
-from experiments.analysis.windows.find import find_windows
-from experiments.recordings.run_response import response_of_run
-from hil.design.methods import design
-from hil.runners.simulated_run import simulate
-from models import catalogue
-from models.plant.plant import Kick
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.onsets.free_motion import KICK_MEMORY, unexplained_motion
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.hil.design.methods import design
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import catalogue
+from riderless.models.plant.plant import Kick
 from tests.experiments.swinging import DT, swinging
 
 KICKS = tuple(1.0 + 3.2 * i for i in range(6))  # s

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.steer_parts.steer_stops import arrests_of, find_steer_stops
-from hil.runners.emulation import Emulation
-from models.plant.environment import Surroundings
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.steer_parts.steer_stops import arrests_of, find_steer_stops
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.plant.environment import Surroundings
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 from tests.experiments.simulated import recording
 

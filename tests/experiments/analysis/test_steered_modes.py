@@ -6,14 +6,14 @@ The gentle gains were chosen on Benchmark and Silver; Rigid, DelftSbW2024, Balan
 import numpy as np
 import pytest
 
-from experiments import analyze
-from experiments.campaigns.protocols.plan_inputs import gentle_options
-from experiments.emulation.hand_kicks import RELEASE_DELAY, hand_kick
-from hil.design.methods import design
-from hil.loop.states import State
-from hil.runners.simulated_run import simulate
-from models import load_bicycle
-from models.linear.prescribed_steer import InnerLoop
+from riderless.experiments import analyze
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY, hand_kick
+from riderless.hil.design.methods import design
+from riderless.hil.loop.states import State
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import load_bicycle
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 DRIVE = InnerLoop(kind="rate", bandwidth=50.0, damping=1.0)
 V = 6.0  # m/s

@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.window_notes import apply_notes, attach_notes, read_notes
-from experiments.analysis.windows.find import find_windows
-from experiments.cli import app
-from experiments.datatypes import Note
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.window_notes import apply_notes, attach_notes, read_notes
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.cli import app
+from riderless.experiments.datatypes import Note
+from riderless.models.errors import InputError
 from tests.experiments.recordings import foreign_log
 from tests.experiments.recordings.foreign_log import write_csv
 from tests.experiments.recordings.test_foreign_mapping import EXAMPLE

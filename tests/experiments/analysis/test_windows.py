@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.onsets.kicks import KickRules, find_kicks, find_swings
-from experiments.analysis.windows.cut import row_of_next_push
-from experiments.analysis.windows.find import find_windows
-from experiments.analysis.windows.rules import WindowRules
-from experiments.recordings import foreign
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks, find_swings
+from riderless.experiments.analysis.windows.cut import row_of_next_push
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.recordings import foreign
 from tests.experiments.synthetic import kicked
 
 DELFT = {

@@ -11,21 +11,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.campaigns.display import CampaignDisplay
-from experiments.campaigns.file import plan_campaign
-from experiments.campaigns.folder import CAMPAIGN_FILE, FinishedRun, read_runs
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.runs import LearningRuns
-from experiments.campaigns.run import Attempt
-from experiments.campaigns.session import run_campaign
-from experiments.recordings.read import read_recording
-from experiments.reports.identify import identify_parameters
-from hil.logs.log import RUN_FILE
-from hil.rig.rig import Rig
-from hil.runners.operator import Outcome
-from hil.runners.realtime import STOPPED_ON_PAGE
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.campaigns.display import CampaignDisplay
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, FinishedRun, read_runs
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.runs import LearningRuns
+from riderless.experiments.campaigns.run import Attempt
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.identify import identify_parameters
+from riderless.hil.logs.log import RUN_FILE
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Outcome
+from riderless.hil.runners.realtime import STOPPED_ON_PAGE
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 
 TEXT = """
 name = "runs itself"
@@ -165,9 +165,9 @@ def test_a_machine_that_cannot_keep_to_its_belt_does_not_run_itself(change, word
 
 
 def test_a_rig_without_edges_does_not_run_itself():
-    from experiments.campaigns.protocols.auto import Settings, plan
-    from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-    from hil.rig.fitting import with_emulated_place
+    from riderless.experiments.campaigns.protocols.auto import Settings, plan
+    from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+    from riderless.hil.rig.fitting import with_emulated_place
 
     bicycle = catalogue.load_bicycle("Silver")
     given = Settings(kind="auto", until="drive_gain", speeds_m_s=(5.0,))
@@ -198,7 +198,16 @@ def test_the_budget_ends_it_and_says_how_much_longer(tmp_path):
 def test_a_killed_one_goes_on_as_if_nothing_had_been(learnt, tmp_path):
     file = tmp_path / "auto.toml"
     file.write_text(TEXT)
-    command = [sys.executable, "-m", "experiments.cli", "campaign", str(file), "-o", str(tmp_path / "runs"), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "riderless.experiments.cli",
+        "campaign",
+        str(file),
+        "-o",
+        str(tmp_path / "runs"),
+        "--json",
+    ]
     folder = tmp_path / "runs" / "auto"
     first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     end = time.monotonic() + 300.0

@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.analysis.likelihood.forced_windows import kicked_segments
-from experiments.campaigns.display import CampaignDisplay
-from experiments.campaigns.file import plan_campaign
-from experiments.campaigns.folder import read_runs
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.legs import join_legs, legs_named
-from experiments.campaigns.learning.runs import LearningRuns, windows_of
-from experiments.campaigns.run import run_conditions_in_lockstep
-from experiments.campaigns.session import run_campaign
-from experiments.planning.choice import TimeCosts
-from experiments.recordings.read import read_recording
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from models.errors import InputError
+from riderless.experiments.analysis.likelihood.forced_windows import kicked_segments
+from riderless.experiments.campaigns.display import CampaignDisplay
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.experiments.campaigns.folder import read_runs
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.legs import join_legs, legs_named
+from riderless.experiments.campaigns.learning.runs import LearningRuns, windows_of
+from riderless.experiments.campaigns.run import run_conditions_in_lockstep
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.experiments.planning.choice import TimeCosts
+from riderless.experiments.recordings.read import read_recording
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.models.errors import InputError
 from tests.experiments.campaigns.test_auto import settings
 from tests.paths import ROOT
 

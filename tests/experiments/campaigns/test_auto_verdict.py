@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.campaigns.file import plan_campaign
-from experiments.campaigns.folder import CAMPAIGN_FILE
-from experiments.campaigns.learning.course import Course
-from experiments.campaigns.learning.document import progress_words
-from experiments.campaigns.learning.rivals import Rivals
-from experiments.campaigns.session import run_campaign
-from experiments.planning.knowledge import KnownSoFar
-from models.errors import InputError
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.experiments.campaigns.folder import CAMPAIGN_FILE
+from riderless.experiments.campaigns.learning.course import Course
+from riderless.experiments.campaigns.learning.document import progress_words
+from riderless.experiments.campaigns.learning.rivals import Rivals
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.experiments.planning.knowledge import KnownSoFar
+from riderless.models.errors import InputError
 from tests.experiments.campaigns.test_auto import settings
 
 WEAK = 0.9955  # of a drive: a run or two do not show it

@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.campaigns.folder import choose_folder, read_campaign_record, write_campaign_record
-from experiments.campaigns.session import open_campaign
-from models.errors import InputError
+from riderless.experiments.campaigns.folder import choose_folder, read_campaign_record, write_campaign_record
+from riderless.experiments.campaigns.session import open_campaign
+from riderless.models.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,14 @@ import shutil
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.campaigns.data_package import LICENCES, PackageTerms, write_data_package
-from experiments.recordings.read import read_recording
-from experiments.reports.gather import report_on
-from hil.logs.log import read_run
-from hil.loop.tick_record import LOG_COLUMNS
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.campaigns.data_package import LICENCES, PackageTerms, write_data_package
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.gather import report_on
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.tick_record import LOG_COLUMNS
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 
 # of specs.frictionlessdata.io: data-package, data-resource, table-schema (version 1)

@@ -4,10 +4,10 @@ import shutil
 
 import pytest
 
-from experiments.campaigns.file import is_campaign, read_campaign
-from experiments.campaigns.run import run_conditions_in_lockstep
-from hil.logs.log import read_run
-from models.errors import InputError
+from riderless.experiments.campaigns.file import is_campaign, read_campaign
+from riderless.experiments.campaigns.run import run_conditions_in_lockstep
+from riderless.hil.logs.log import read_run
+from riderless.models.errors import InputError
 from tests.experiments.commands.test_cli import call
 from tests.paths import ROOT
 
@@ -64,8 +64,8 @@ speeds_m_s = [5.0]
 
 
 def test_gains_of_a_file_are_those_of_the_file(tmp_path):
-    from hil.design.methods import design
-    from models import catalogue
+    from riderless.hil.design.methods import design
+    from riderless.models import catalogue
 
     gains = design(catalogue.load_bicycle("Benchmark"), "lqr", (4.0, 5.0))
     written(tmp_path, gains.to_toml(), "mine.toml")
@@ -78,8 +78,8 @@ def test_gains_of_a_file_are_those_of_the_file(tmp_path):
 
 
 def test_a_wrong_controller_is_run_where_its_table_says_so(tmp_path):
-    from hil.design.methods import LoopTiming, design
-    from models import catalogue
+    from riderless.hil.design.methods import LoopTiming, design
+    from riderless.models import catalogue
 
     early = design(catalogue.load_bicycle("Benchmark"), "lqr", (4.0, 5.0), LoopTiming(delay=0))
     written(tmp_path, early.to_toml(), "mine.toml")

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from experiments.campaigns.session import open_campaign
+from riderless.experiments.campaigns.session import open_campaign
 from tests.paths import ROOT
 
 FILE = "docs/campaigns/first_look.toml"

@@ -6,36 +6,36 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.foresight.drawn_bicycle import given_by
-from experiments.analysis.foresight.error_effects import WindowErrors
-from experiments.analysis.foresight.expected_power import (
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.foresight.drawn_bicycle import given_by
+from riderless.experiments.analysis.foresight.error_effects import WindowErrors
+from riderless.experiments.analysis.foresight.expected_power import (
     ExpectedCondition,
     LargeErrors,
     hiding_parameters,
     shrinkage,
     smallest_rejected,
 )
-from experiments.analysis.foresight.kicked_window import FORESEEN_ERRORS
-from experiments.analysis.foresight.sizes_seen import SIZE_SETTLED, sizes_seen
-from experiments.analysis.verdict.conditions import fit_campaign
-from experiments.campaigns import session
-from experiments.campaigns.foresight import foresee
-from experiments.campaigns.session import open_campaign, rehearse_campaign
-from experiments.recordings.run_response import response_of_run
-from experiments.studies.verdict_calibration.simulate import simulated_response, true_machine
-from experiments.theory import run_theory
-from experiments.theory.drawn_machine import draw_machine
-from experiments.theory.theory import theory_for
-from hil.logs.header import new_header
-from hil.logs.log import RunRecorder
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node, emulated_plant
-from hil.runners.log_sink import Keeper
-from hil.runners.operator import Operator
-from models.linear.perturbed import Variant
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.foresight.kicked_window import FORESEEN_ERRORS
+from riderless.experiments.analysis.foresight.sizes_seen import SIZE_SETTLED, sizes_seen
+from riderless.experiments.analysis.verdict.conditions import fit_campaign
+from riderless.experiments.campaigns import session
+from riderless.experiments.campaigns.foresight import foresee
+from riderless.experiments.campaigns.session import open_campaign, rehearse_campaign
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.studies.verdict_calibration.simulate import simulated_response, true_machine
+from riderless.experiments.theory import run_theory
+from riderless.experiments.theory.drawn_machine import draw_machine
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.log import RunRecorder
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import Emulation, emulated_node, emulated_plant
+from riderless.hil.runners.log_sink import Keeper
+from riderless.hil.runners.operator import Operator
+from riderless.models.linear.perturbed import Variant
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.commands.test_cli import call
 from tests.paths import ROOT
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaigns.file import plan_campaign, read_campaign
-from experiments.campaigns.rehearsal import dry_run
-from experiments.campaigns.session import run_campaign
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.timeline.figure import timeline_figure
-from experiments.reports.timeline.recorded import timeline_of
-from hil.logs.log import RUN_FILE, read_run
-from models.errors import InputError
+from riderless.experiments.campaigns.file import plan_campaign, read_campaign
+from riderless.experiments.campaigns.rehearsal import dry_run
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.timeline.figure import timeline_figure
+from riderless.experiments.reports.timeline.recorded import timeline_of
+from riderless.hil.logs.log import RUN_FILE, read_run
+from riderless.models.errors import InputError
 from tests.paths import ROOT
 
 FILE = ROOT / "docs" / "campaigns" / "lane.toml"

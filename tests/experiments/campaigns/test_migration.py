@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from experiments import cli
-from experiments.campaigns.file import read_campaign
-from experiments.campaigns.migration import migrate
-from experiments.recordings.foreign import mapping
-from hil.design.compensators.methods import design_compensator
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.rig.file import read_rig
-from models import catalogue
-from models.errors import InputError
-from models.file_format import VERSIONS, format_line
-from models.linear.prescribed_steer import InnerLoop
+from riderless.experiments import cli
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.campaigns.migration import migrate
+from riderless.experiments.recordings.foreign import mapping
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.rig.file import read_rig
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.file_format import VERSIONS, format_line
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.paths import DOCS
 
 MAPPING = """# whose log

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments.campaigns import run as campaign
-from experiments.campaigns.file import read_campaign
-from experiments.campaigns.folder import read_runs
-from experiments.campaigns.operator_prompts import operator_prompt
-from experiments.campaigns.run import run_on_bicycle
-from experiments.emulation.spawn import start_twin
-from experiments.terminal.operator import heed
-from experiments.terminal.progress import board_of
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.loop.tick_record import TICK
-from hil.rig.rig import Rig
-from hil.runners.operator import Outcome
-from hil.runners.realtime import STOPPED_ON_PAGE
-from models import catalogue
-from models.plant.plant import Scenario
+from riderless.experiments.campaigns import run as campaign
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.campaigns.folder import read_runs
+from riderless.experiments.campaigns.operator_prompts import operator_prompt
+from riderless.experiments.campaigns.run import run_on_bicycle
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.terminal.operator import heed
+from riderless.experiments.terminal.progress import board_of
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Outcome
+from riderless.hil.runners.realtime import STOPPED_ON_PAGE
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
 from tests.experiments.commands.test_run_keys import terminal
 from tests.paths import ROOT
 

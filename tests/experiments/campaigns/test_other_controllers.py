@@ -4,16 +4,16 @@ import re
 
 import pytest
 
-from experiments.campaigns.file import plan_campaign, read_campaign
-from experiments.campaigns.folder import choose_folder, missing_conditions, read_runs
-from experiments.campaigns.rehearsal import dry_run
-from experiments.campaigns.session import run_campaign
-from hil.controllers.compiled import COMPILED_FORMAT
-from hil.controllers.lti import LTI_FORMAT, LTIController
-from hil.design.compensators.methods import design_compensator
-from hil.logs.log import read_run
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.campaigns.file import plan_campaign, read_campaign
+from riderless.experiments.campaigns.folder import choose_folder, missing_conditions, read_runs
+from riderless.experiments.campaigns.rehearsal import dry_run
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.hil.controllers.compiled import COMPILED_FORMAT
+from riderless.hil.controllers.lti import LTI_FORMAT, LTIController
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.logs.log import read_run
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.paths import DOCS
 
 SMOOTH, _ = re.findall(r"```python\n(.*?)```", (DOCS / "controllers.md").read_text(encoding="utf-8"), re.S)

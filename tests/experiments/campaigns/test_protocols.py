@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from experiments.campaigns.file import read_campaign
-from experiments.campaigns.protocols import PROTOCOLS
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs, grid_over
-from experiments.campaigns.protocols.speed_sweep import TIME_AFTER_KICK
-from experiments.emulation.hand_kicks import FIRST_KICK, RELEASE_DELAY
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.campaigns.protocols import PROTOCOLS
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs, grid_over
+from riderless.experiments.campaigns.protocols.speed_sweep import TIME_AFTER_KICK
+from riderless.experiments.emulation.hand_kicks import FIRST_KICK, RELEASE_DELAY
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.paths import DOCS
 
 EXAMPLES = DOCS / "campaigns"

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaigns.findings import FREQUENCY_FILE
-from experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
-from experiments.recordings.read import read_recording
-from experiments.reports import files
-from hil.logs.log import read_run
-from hil.loop.states import Verdict
-from hil.runners.replay import replay
-from models import catalogue
-from models.linear.whipple import canonical_matrices
+from riderless.experiments.campaigns.findings import FREQUENCY_FILE
+from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports import files
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import Verdict
+from riderless.hil.runners.replay import replay
+from riderless.models import catalogue
+from riderless.models.linear.whipple import canonical_matrices
 from tests.experiments.commands.test_cli import call
 from tests.paths import DOCS
 
@@ -39,7 +39,7 @@ def campaign_of(name, tmp_path_factory, **changes):
         import io
         import sys
 
-        from experiments import cli
+        from riderless.experiments import cli
 
         said = io.StringIO()
         words = ["riderless", "campaign", str(file), "--lockstep", "--json", "--out", str(out)]

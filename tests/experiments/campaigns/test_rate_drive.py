@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.campaigns.file import plan_campaign, read_campaign
-from experiments.campaigns.rehearsal import dry_run
-from experiments.campaigns.session import run_campaign
-from models.errors import InputError
+from riderless.experiments.campaigns.file import plan_campaign, read_campaign
+from riderless.experiments.campaigns.rehearsal import dry_run
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.models.errors import InputError
 from tests.hil.design.test_steered_compensators import CHALMERS
 from tests.paths import ROOT
 
@@ -56,7 +56,7 @@ def test_method_of_another_drive_is_refused(method):
 
 @pytest.mark.timeout(600)  # all may have to be compiled
 def test_every_kick_is_found_and_agrees_with_the_prediction(tmp_path):
-    command = [sys.executable, "-m", "experiments.cli", "campaign", FILE, "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "riderless.experiments.cli", "campaign", FILE, "--out", str(tmp_path)]
     done = subprocess.run([*command, "--json"], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=590)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -5,16 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from experiments.campaigns.protocols import release, treadmill
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.campaigns.rehearsal import dry_run
-from hil.logs.log import read_run
-from hil.loop.limits import RecordedLimits
-from hil.loop.states import State
-from hil.rig.file import read_rig
-from hil.rig.rig import Rig
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
+from riderless.experiments.campaigns.protocols import release, treadmill
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.experiments.campaigns.rehearsal import dry_run
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.limits import RecordedLimits
+from riderless.hil.loop.states import State
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
 from tests.paths import ROOT
 
 BENCHMARK = catalogue.load_bicycle("Benchmark")

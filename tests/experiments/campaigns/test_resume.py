@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaigns import folder as campaign_folder
-from experiments.campaigns.file import read_campaign
-from experiments.campaigns.findings import FREQUENCY_FILE
-from experiments.campaigns.folder import (
+from riderless.experiments.campaigns import folder as campaign_folder
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.campaigns.findings import FREQUENCY_FILE
+from riderless.experiments.campaigns.folder import (
     CAMPAIGN_FILE,
     FinishedRun,
     choose_folder,
@@ -26,12 +26,12 @@ from experiments.campaigns.folder import (
     require_same_campaign,
     write_campaign_record,
 )
-from experiments.campaigns.starter import write_starter
-from hil.logs.header import RunHeader
-from hil.logs.log import RUN_FILE as LOG
-from hil.logs.log import RunWriter, read_run
-from hil.runners.operator import Outcome
-from models.errors import InputError
+from riderless.experiments.campaigns.starter import write_starter
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RUN_FILE as LOG
+from riderless.hil.logs.log import RunWriter, read_run
+from riderless.hil.runners.operator import Outcome
+from riderless.models.errors import InputError
 
 TEXT = """
 name = "to be stopped"
@@ -71,7 +71,7 @@ def start(file, *options):
     command = [
         sys.executable,
         "-m",
-        "experiments.cli",
+        "riderless.experiments.cli",
         "campaign",
         str(file),
         "-o",
@@ -149,7 +149,7 @@ def test_killed_interrupted_and_finished(file):
 @pytest.fixture(scope="module")
 def three_runs(tmp_path_factory):
     """A folder with three runs of the file, made once for all tests."""
-    from experiments.campaigns.run import run_conditions_in_lockstep
+    from riderless.experiments.campaigns.run import run_conditions_in_lockstep
 
     file = tmp_path_factory.mktemp("three") / "long.toml"
     file.write_text(TEXT)
@@ -263,7 +263,7 @@ def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatc
     def interrupted(conditions, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.campaigns.run.run_conditions_in_lockstep", interrupted)
+    monkeypatch.setattr("riderless.experiments.campaigns.run.run_conditions_in_lockstep", interrupted)
     given = ["--seed", 7, "--model", "nonlinear", "--lockstep", "--out", tmp_path / "runs of mine"]
     code, _, err = call(capsys, monkeypatch, "campaign", *given)
     assert code == 130

@@ -5,17 +5,17 @@ import json
 import numpy as np
 import pytest
 
-from experiments.campaigns import run as campaign
-from experiments.campaigns.protocols.treadmill import TREADMILL_PLAN, treadmill_conditions
-from experiments.campaigns.run import run_conditions_in_lockstep, run_in_real_time
-from experiments.campaigns.session import open_campaign
-from experiments.emulation.hand_kicks import KICKS_PER_RUN
-from experiments.recordings.run_response import response_of_run
-from hil.logs.log import RUN_FILE, read_run
-from hil.runners.operator import Outcome
-from hil.runners.realtime import STOPPED_ON_PAGE
-from models import catalogue
-from models.linear.modes import critical_speeds
+from riderless.experiments.campaigns import run as campaign
+from riderless.experiments.campaigns.protocols.treadmill import TREADMILL_PLAN, treadmill_conditions
+from riderless.experiments.campaigns.run import run_conditions_in_lockstep, run_in_real_time
+from riderless.experiments.campaigns.session import open_campaign
+from riderless.experiments.emulation.hand_kicks import KICKS_PER_RUN
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.hil.logs.log import RUN_FILE, read_run
+from riderless.hil.runners.operator import Outcome
+from riderless.hil.runners.realtime import STOPPED_ON_PAGE
+from riderless.models import catalogue
+from riderless.models.linear.modes import critical_speeds
 from tests.experiments.commands.test_cli import call
 from tests.experiments.reports.browser import printed, words_of
 
@@ -27,7 +27,7 @@ def lockstep_campaign(tmp_path_factory):
     import io
     import sys
 
-    from experiments import cli
+    from riderless.experiments import cli
 
     out, said = tmp_path_factory.mktemp("campaign"), io.StringIO()
     kept, sys.argv = sys.argv, ["riderless", "campaign", "--lockstep", "--seed", "3", "--json", "--out", str(out)]
@@ -231,9 +231,9 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     """A tenth more spin inertia in the front wheel than the prediction knows: other eigenvalues, other verdict."""
     from dataclasses import replace
 
-    from experiments.analysis.analyze import analyze_responses
-    from experiments.recordings.read import read_recording
-    from experiments.theory.run_theory import theory_of
+    from riderless.experiments.analysis.analyze import analyze_responses
+    from riderless.experiments.recordings.read import read_recording
+    from riderless.experiments.theory.run_theory import theory_of
 
     condition = next(c for c in treadmill_conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
@@ -251,9 +251,9 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
 
 def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_path):
     """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
-    from experiments.analysis.analyze import analyze_responses
-    from experiments.recordings.read import read_recording
-    from hil.runners.emulation import Emulation
+    from riderless.experiments.analysis.analyze import analyze_responses
+    from riderless.experiments.recordings.read import read_recording
+    from riderless.hil.runners.emulation import Emulation
 
     condition = next(c for c in treadmill_conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
     (attempt,) = run_conditions_in_lockstep([condition], tmp_path, lambda c, row: None)

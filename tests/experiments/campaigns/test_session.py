@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiments.campaigns import run as runners
-from experiments.campaigns.display import CampaignDisplay
-from experiments.campaigns.file import plan_campaign, read_campaign
-from experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
-from experiments.campaigns.run import Attempt, run_conditions_in_lockstep
-from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
-from experiments.terminal.campaign_display import TerminalDisplay
-from hil.logs.log import RUN_FILE
-from hil.runners.operator import Outcome
-from hil.runners.realtime import STOPPED_ON_PAGE
-from models.errors import InputError
+from riderless.experiments.campaigns import run as runners
+from riderless.experiments.campaigns.display import CampaignDisplay
+from riderless.experiments.campaigns.file import plan_campaign, read_campaign
+from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
+from riderless.experiments.campaigns.run import Attempt, run_conditions_in_lockstep
+from riderless.experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
+from riderless.experiments.terminal.campaign_display import TerminalDisplay
+from riderless.hil.logs.log import RUN_FILE
+from riderless.hil.runners.operator import Outcome
+from riderless.hil.runners.realtime import STOPPED_ON_PAGE
+from riderless.models.errors import InputError
 from tests.experiments.campaigns.test_run import Twin
 from tests.experiments.commands.test_cli import call
 from tests.paths import ROOT
@@ -109,7 +109,7 @@ def test_a_stop_while_it_analyses_keeps_the_runs(tmp_path):
 def test_the_function_finds_what_the_command_finds(tmp_path, file, capsys, monkeypatch):
     code, out, _ = call(capsys, monkeypatch, "campaign", file, "--lockstep", "--json", "--out", tmp_path / "command")
     assert code == 0
-    from hil.logs.json_values import plain
+    from riderless.hil.logs.json_values import plain
 
     result = run_campaign(file, tmp_path / "python")
     mine = json.dumps(plain(result.as_json())).replace(str(tmp_path / "python"), str(tmp_path / "command"))
@@ -195,7 +195,9 @@ def test_without_a_person_no_real_bicycle_is_run(tmp_path, wired):
 def shown(monkeypatch):
     """What the terminal shows."""
     text = io.StringIO()
-    monkeypatch.setattr("experiments.terminal.campaign_display.progress_screen", Console(file=text, width=200))
+    monkeypatch.setattr(
+        "riderless.experiments.terminal.campaign_display.progress_screen", Console(file=text, width=200)
+    )
     return text
 
 
@@ -269,7 +271,7 @@ def test_an_answer_says_which_runs_are_missing_and_who_ended_them(tmp_path, monk
     monkeypatch.setattr(runners, "_attempt", attempt)
     monkeypatch.setattr(runners, "_twin", lambda condition, fifo: Twin())
     monkeypatch.setattr(runners, "warm_up", lambda rig, schedule: None)
-    monkeypatch.setattr("experiments.campaigns.findings.report_on", report_without_lost_logs)
+    monkeypatch.setattr("riderless.experiments.campaigns.findings.report_on", report_without_lost_logs)
     path = tmp_path / "two.toml"
     path.write_text(TEXT.replace("kicks = 1", "kicks = 3").replace("1.5", "3.2"))
     found, out, _ = call(capsys, monkeypatch, "campaign", path, "--out", tmp_path / "runs", "--json")
@@ -283,6 +285,6 @@ def test_an_answer_says_which_runs_are_missing_and_who_ended_them(tmp_path, monk
 
 def report_without_lost_logs(folder, title, analysis, runs, **more):
     """Write the report as ever, of the runs that were made."""
-    from experiments.reports.gather import report_on
+    from riderless.experiments.reports.gather import report_on
 
     return report_on(folder, title, analysis, [run for run in runs if run.exists()], **more)

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from experiments.campaigns.file import plan_campaign, read_campaign
-from experiments.campaigns.session import run_campaign
-from experiments.theory.excited_loop import excited_loop
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from hil.loop.states import State, Verdict
-from hil.rig.file import read_rig
-from hil.rig.task import Task
-from hil.runners.replay import replay
-from hil.runners.session import run_realtime
-from models.errors import InputError
+from riderless.experiments.campaigns.file import plan_campaign, read_campaign
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.experiments.theory.excited_loop import excited_loop
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import State, Verdict
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.session import run_realtime
+from riderless.models.errors import InputError
 from tests.experiments.campaigns.test_steered_sweep import planned as planned_sweep
 from tests.paths import ROOT
 

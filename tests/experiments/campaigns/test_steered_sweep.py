@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.campaigns.file import plan_campaign
-from experiments.campaigns.session import run_campaign
-from models.errors import InputError
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.models.errors import InputError
 from tests.paths import ROOT
 
 RIGS = {"rate": "rate-drive.toml", "angle": "angle-drive.toml"}

@@ -5,14 +5,14 @@ import os
 
 import pytest
 
-from experiments.campaigns import sweeps
-from experiments.campaigns.sweeps import SweepCase, cores, simulate_all, spread
-from hil.design.methods import design
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation
-from models import catalogue
-from models.errors import InputError
-from models.plant.plant import Scenario
+from riderless.experiments.campaigns import sweeps
+from riderless.experiments.campaigns.sweeps import SweepCase, cores, simulate_all, spread
+from riderless.hil.design.methods import design
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Scenario
 from tests.experiments.campaigns.workers import busy, root
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.recordings.foreign import KNOWN_KINDS
-from experiments.reports.analyze import analyze
-from models import catalogue
+from riderless.experiments.recordings.foreign import KNOWN_KINDS
+from riderless.experiments.reports.analyze import analyze
+from riderless.models import catalogue
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
 from tests.paths import DOCS, ROOT
 
@@ -56,7 +56,7 @@ def test_gains_where_a_rig_is_wanted(riderless, tmp_path):  # noqa: F811
 
 
 def test_a_byte_order_mark_is_no_fault(tmp_path):
-    from hil.rig.file import read_rig
+    from riderless.hil.rig.file import read_rig
 
     silver, rig = tmp_path / "silver.toml", tmp_path / "rig.toml"
     silver.write_text(BOM + (ROOT / "models/bicycles/Silver.toml").read_text(encoding="utf-8"), encoding="utf-8")

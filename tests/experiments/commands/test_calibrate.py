@@ -17,14 +17,14 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from experiments import cli
-from experiments.emulation import workstand
-from hil.commissioning.sensor_calibration import rotation_angle
-from hil.loop.states import State
-from hil.loop.tick_record import TICK
-from hil.rig.file import read_rig
-from models.linear.whipple import totals
-from models.plant.workstand import Bars
+from riderless.experiments import cli
+from riderless.experiments.emulation import workstand
+from riderless.hil.commissioning.sensor_calibration import rotation_angle
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.file import read_rig
+from riderless.models.linear.whipple import totals
+from riderless.models.plant.workstand import Bars
 from tests.paths import DOCS
 
 RIGS = DOCS / "rigs"
@@ -247,7 +247,7 @@ def at_the_keys(monkeypatch, pressed, answer):
         asked.append(question)
         return answer
 
-    monkeypatch.setattr("experiments.terminal.calibration.keys", keys)
+    monkeypatch.setattr("riderless.experiments.terminal.calibration.keys", keys)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.confirm", confirm)
     return asked
@@ -255,7 +255,7 @@ def at_the_keys(monkeypatch, pressed, answer):
 
 def test_a_dry_run_and_no_yes_write_nothing(machine, monkeypatch):
     """What is asked of the notes, without a machine."""
-    from experiments.terminal.calibration import CalibrationBench
+    from riderless.experiments.terminal.calibration import CalibrationBench
 
     def measure(self, notes, *_):
         notes.calibrate("steer_offset", 0.03, 1e-3, "rad")
@@ -276,7 +276,7 @@ def test_a_dry_run_and_no_yes_write_nothing(machine, monkeypatch):
 
 
 def test_its_status_fits_eighty_columns_beside_the_spinner():
-    from experiments.terminal.calibration import CalibrationBench
+    from riderless.experiments.terminal.calibration import CalibrationBench
 
     row = np.zeros(1, TICK)[0]
     row["state"], row["phi_est"], row["delta_meas"], row["v_meas"], row["T_cmd"] = (

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.recordings.foreign import kooijman
-from models import catalogue
-from models.linear.whipple import canonical_matrices, system_matrix
+from riderless.experiments import cli
+from riderless.experiments.recordings.foreign import kooijman
+from riderless.models import catalogue
+from riderless.models.linear.whipple import canonical_matrices, system_matrix
 from tests.experiments.recordings.foreign_log import write_csv
 from tests.experiments.simulated import recording
 from tests.hil.machine import gains, rig_of, scenario
@@ -39,7 +39,7 @@ def riderless(capsys, monkeypatch):
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     """A short lockstep run with one kick."""
-    from hil.runners.simulated_run import run_lockstep
+    from riderless.hil.runners.simulated_run import run_lockstep
 
     folder = tmp_path_factory.mktemp("runs") / "run"
     rig = rig_of()
@@ -78,7 +78,7 @@ def test_every_command_has_help_and_json(riderless, command):
 def test_help_does_not_load_the_heavy_libraries():
     heavy = ("control", "numba", "scipy", "matplotlib")
     script = (
-        "import sys; from typer.testing import CliRunner; from experiments.cli import app;"
+        "import sys; from typer.testing import CliRunner; from riderless.experiments.cli import app;"
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0;"
         f"print([m for m in {heavy} if m in sys.modules])"
     )
@@ -88,7 +88,7 @@ def test_help_does_not_load_the_heavy_libraries():
 
 def test_the_commands_are_built_once_in_a_process(riderless, monkeypatch):
     assert riderless("bikes", "--json")[0] == 0
-    monkeypatch.setattr("experiments.cli.get_command", lambda app: pytest.fail("they were built anew"))
+    monkeypatch.setattr("riderless.experiments.cli.get_command", lambda app: pytest.fail("they were built anew"))
     assert riderless("bikes", "--json")[0] == 0
 
 
@@ -120,7 +120,7 @@ def test_eig_gives_matrices_critical_speeds_and_named_modes(riderless):
 
 
 def test_design_writes_gains_that_run_reads(riderless, tmp_path):
-    from hil.design.schedule import GainSchedule
+    from riderless.hil.design.schedule import GainSchedule
 
     path = tmp_path / "gains.toml"
     code, out, _ = riderless(

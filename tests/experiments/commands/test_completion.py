@@ -16,7 +16,7 @@ ASKED = {  # variables of a shell's question, by shell
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     },
 }
-CALL = "import sys; sys.argv = ['riderless']; from experiments.cli import main; main()"
+CALL = "import sys; sys.argv = ['riderless']; from riderless.experiments.cli import main; main()"
 
 
 def answer(shell, *words):

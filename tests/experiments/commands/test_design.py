@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from hil.design.margins import Margins
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.rig.file import read_rig
-from hil.rig.fitting import require_fitting
-from models.catalogue import load_bicycle
+from riderless.hil.design.margins import Margins
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.fitting import require_fitting
+from riderless.models.catalogue import load_bicycle
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import DOCS
 
@@ -29,7 +29,7 @@ def test_the_table_says_at_which_speeds_the_weave_can_be_measured(riderless):  #
 
 
 def test_gains_for_measuring_are_those_of_campaigns_and_say_so(riderless, tmp_path):  # noqa: F811
-    from experiments.campaigns.protocols.plan_inputs import NamedController
+    from riderless.experiments.campaigns.protocols.plan_inputs import NamedController
 
     path = tmp_path / "gains.toml"
     code, out, _ = riderless("design", "Silver", "--for", "measuring", "--speeds", "4,4.5,5", "-o", path)
@@ -142,9 +142,9 @@ def test_a_figure_of_another_format_is_refused_before_anything_is_designed(rider
 def test_the_figure_shows_gains_eigenvalues_and_margins():
     import numpy as np
 
-    from experiments.reports.loop import plot_design
-    from hil.design.methods import design
-    from models.catalogue import load_bicycle
+    from riderless.experiments.reports.loop import plot_design
+    from riderless.hil.design.methods import design
+    from riderless.models.catalogue import load_bicycle
 
     schedule = design(load_bicycle("Silver"), "lqr", [3.0, 4.0, 5.0])
     axes = {ax.get_title(loc="left"): ax for ax in plot_design(schedule).axes}
@@ -170,9 +170,9 @@ def test_the_figure_shows_gains_eigenvalues_and_margins():
 def test_no_gain_is_drawn_over_the_names_of_the_gains(bicycle):
     import numpy as np
 
-    from experiments.reports.loop import plot_design
-    from hil.design.methods import design
-    from models.catalogue import load_bicycle
+    from riderless.experiments.reports.loop import plot_design
+    from riderless.hil.design.methods import design
+    from riderless.models.catalogue import load_bicycle
 
     figure = plot_design(design(load_bicycle(bicycle), "lqr", [3.0, 4.0, 5.0, 6.0]))
     figure.canvas.draw()
@@ -187,9 +187,9 @@ def test_no_gain_is_drawn_over_the_names_of_the_gains(bicycle):
 
 @pytest.mark.parametrize(("method", "speeds"), [("off", [3.0, 5.0]), ("lqr", [5.0])])
 def test_the_figure_of_gains_without_limits_and_of_one_speed(tmp_path, method, speeds):
-    from experiments.reports.loop import plot_design
-    from hil.design.methods import design
-    from models.catalogue import load_bicycle
+    from riderless.experiments.reports.loop import plot_design
+    from riderless.hil.design.methods import design
+    from riderless.models.catalogue import load_bicycle
 
     path = tmp_path / "design.png"
     plot_design(design(load_bicycle("Silver"), method, speeds), path=path)
@@ -197,7 +197,7 @@ def test_the_figure_of_gains_without_limits_and_of_one_speed(tmp_path, method, s
 
 
 def test_a_controller_with_states_is_designed_written_and_read(riderless, tmp_path):  # noqa: F811
-    from hil.controllers.lti import LTIController
+    from riderless.hil.controllers.lti import LTIController
 
     file = tmp_path / "lqg.toml"
     code, out, _ = riderless("design", "Rigid", "--method", "lqg", "--speeds", "4,5", "-o", str(file))

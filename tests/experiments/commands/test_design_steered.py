@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from experiments.reports.loop import gain_figure
-from hil.design.methods import design
-from hil.design.schedule import GainSchedule
-from hil.design.steered.peaks import HAND_KICK, KICK_LASTS, kick_peaks
-from hil.logs.log import read_run
-from models import load_bicycle
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Instruments, Plant, Scenario, SteerDrive
+from riderless.experiments.reports.loop import gain_figure
+from riderless.hil.design.methods import design
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.steered.peaks import HAND_KICK, KICK_LASTS, kick_peaks
+from riderless.hil.logs.log import read_run
+from riderless.models import load_bicycle
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import ROOT
 

@@ -11,15 +11,15 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from experiments.commands._emulated_machine import held_machine
-from experiments.commands.run import _kicked
-from hil.logs.log import read_run
-from hil.rig.rig import Rig
-from hil.runners import emulation
-from models import catalogue
+from riderless.experiments.commands._emulated_machine import held_machine
+from riderless.experiments.commands.run import _kicked
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners import emulation
+from riderless.models import catalogue
 from tests.paths import ROOT
 
-CLI = [sys.executable, "-m", "experiments.cli"]
+CLI = [sys.executable, "-m", "riderless.experiments.cli"]
 
 
 @contextmanager

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.cli import app
-from experiments.recordings.foreign.exported import exported_run
-from experiments.recordings.foreign.formats.registry import read_table
-from experiments.recordings.read import find_recordings, read_recording
-from hil.logs import export_columns
-from hil.logs.export import EXPORT_FORMATS, export_run
-from hil.logs.json_values import numbers_again
-from hil.logs.log import Marker, read_run
-from hil.loop.states import State
-from hil.loop.tick_record import LOG_COLUMNS, TICK
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.cli import app
+from riderless.experiments.recordings.foreign.exported import exported_run
+from riderless.experiments.recordings.foreign.formats.registry import read_table
+from riderless.experiments.recordings.read import find_recordings, read_recording
+from riderless.hil.logs import export_columns
+from riderless.hil.logs.export import EXPORT_FORMATS, export_run
+from riderless.hil.logs.json_values import numbers_again
+from riderless.hil.logs.log import Marker, read_run
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import LOG_COLUMNS, TICK
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 from tests.paths import DOCS
 

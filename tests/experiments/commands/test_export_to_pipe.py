@@ -13,7 +13,7 @@ from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F
 
 def shell(folder, command):
     """What a shell's command line prints on either output, and its exit code."""
-    line = command.replace("riderless", f"{sys.executable} -m experiments.cli")
+    line = command.replace("riderless", f"{sys.executable} -m riderless.experiments.cli")
     done = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, timeout=120)
     return done.stdout, done.stderr, done.returncode
 
@@ -67,7 +67,7 @@ def test_a_dash_is_the_standard_output(beside):
 @pytest.mark.parametrize("kind", ["csv", "parquet", "mat", "mcap"])
 def test_a_reader_that_leaves_is_no_fault_of_the_export(beside, kind):
     folder, _ = beside
-    export = [sys.executable, "-m", "experiments.cli", "export", "run", "--to", kind, "-o", "/dev/stdout"]
+    export = [sys.executable, "-m", "riderless.experiments.cli", "export", "run", "--to", kind, "-o", "/dev/stdout"]
     with subprocess.Popen(export, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as exporting:
         exporting.stdout.close()
         said = exporting.stderr.read()

@@ -38,8 +38,8 @@ ALONE = ("--version", "bikes", "eig Silver", "analyze run")
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     """A run of two kicks."""
-    from hil.runners.simulated_run import run_lockstep
-    from models.plant.plant import Kick, Scenario
+    from riderless.hil.runners.simulated_run import run_lockstep
+    from riderless.models.plant.plant import Kick, Scenario
     from tests.hil.machine import gains, rig_of
 
     folder, rig = tmp_path_factory.mktemp("runs") / "run", rig_of()
@@ -86,7 +86,7 @@ def test_processes_behind_a_page_run_nothing_of_the_folder(name, trap):
     with subprocess.Popen(command, cwd=trap, env=environment(), stdout=subprocess.PIPE, text=True) as process:
         try:
             told = json.loads(process.stdout.readline())
-            with connect(told["address"].replace("http", "ws") + "ws", max_size=None) as page:
+            with connect(told["address"].replace("http", "ws").replace("/?", "/ws?"), max_size=None) as page:
                 hear(page, shown, 120.0)
         finally:
             process.terminate()
@@ -100,7 +100,7 @@ def test_a_page_beside_a_run_runs_nothing_of_the_folder(trap):
             for line in process.stderr:
                 if found := re.search(r"http://\S+", line):
                     break
-            with connect(found[0].replace("http", "ws") + "ws", max_size=None) as page:
+            with connect(found[0].replace("http", "ws").replace("/?", "/ws?"), max_size=None) as page:
                 hear(page, "rows", 120.0)
         finally:
             process.terminate()
@@ -110,3 +110,29 @@ def test_a_page_beside_a_run_runs_nothing_of_the_folder(trap):
 def test_commands_alone_run_nothing_of_the_folder(start, trap):
     for words in ALONE:
         run([*start, *words.split()], trap)
+
+
+SCRIPT_OF_ONES_OWN = """
+import sys
+import riderless as rl
+bicycle = rl.load_bicycle("Silver")
+gains = rl.design(bicycle, "poles", speeds=[4.0, 5.0], zeta=0.2)
+run = rl.simulate(bicycle, gains, speed=4.5, kicks=[rl.Kick(0.6, impulse=4.0)], duration=8.0)
+print(rl.analyze(run).table())
+print([name for name in ("models", "hil", "experiments", "firmware_interface") if name in sys.modules])
+"""
+
+
+def test_a_folder_with_modules_of_our_rooms_names_changes_nothing(tmp_path, run_folder):
+    """A student's own models.py neither breaks an import nor is taken for ours, and no module is loaded twice."""
+    for name in ("models", "hil", "firmware_interface"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('ran')\n", encoding="utf-8")
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "__init__.py").write_text("raise SystemExit('ran')\n", encoding="utf-8")
+    (tmp_path / "own.py").write_text(SCRIPT_OF_ONES_OWN, encoding="utf-8")
+    printed = run([sys.executable, "own.py"], tmp_path).stdout
+    assert "Silver" in printed
+    assert printed.splitlines()[-1] == "[]"
+    for start in (SCRIPT, MODULE):
+        run([*start, "simulate", "Silver", *RIDE.split()], tmp_path)
+        assert "Silver" in run([*start, "analyze", str(run_folder)], tmp_path).stdout

@@ -14,11 +14,11 @@ from dataclasses import replace
 
 import pytest
 
-from hil.logs.export import export_run
-from hil.logs.header import RunHeader
-from hil.logs.log import Marker, read_run
-from models.harmless_text import harmless, harmless_cell, harmless_sentence
-from models.parameters import Bicycle
+from riderless.hil.logs.export import export_run
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import Marker, read_run
+from riderless.models.harmless_text import harmless, harmless_cell, harmless_sentence
+from riderless.models.parameters import Bicycle
 from tests.browser import seen_by_a_browser
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
@@ -142,7 +142,7 @@ def test_a_terminal_obeys_no_name(hostile, arguments, wanted):
 @pytest.fixture(scope="module")
 def report(hostile):
     """Report of the hostile run, and its csv export."""
-    from experiments.reports.analyze import analyze
+    from riderless.experiments.reports.analyze import analyze
 
     page = analyze(run_in(hostile)).write_report(hostile / "page")
     return page, export_run(read_run(run_in(hostile)), "csv", hostile / "page" / "run.csv")
@@ -182,7 +182,7 @@ def test_figures_are_files_of_their_folder_and_whole(report, hostile):
 def test_a_bicycle_called_like_a_path_writes_nowhere_else(tmp_path):
     from matplotlib.figure import Figure
 
-    from experiments.reports.files import save_figures
+    from riderless.experiments.reports.files import save_figures
 
     written = save_figures(tmp_path / "a/b/figures", {"../../../x-plane": Figure(), "/tmp/y": Figure()})
     assert {path.parent for path in written} == {tmp_path / "a/b/figures"}

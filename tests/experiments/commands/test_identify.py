@@ -6,11 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import cli
-from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments import cli
+from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.recordings.foreign_log import in_their_units, signals, write_csv
 from tests.experiments.recordings.test_foreign_mapping import EXAMPLE
 

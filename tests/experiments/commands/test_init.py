@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from experiments.campaigns.file import read_campaign
-from experiments.campaigns.starter import NEXT_STEPS
-from hil.rig.file import read_rig
-from models import catalogue
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.campaigns.starter import NEXT_STEPS
+from riderless.hil.rig.file import read_rig
+from riderless.models import catalogue
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import DOCS, ROOT
 from tests.sources import ROOMS
@@ -94,27 +94,21 @@ def test_a_folder_that_cannot_be_made(riderless, tmp_path):  # noqa: F811
 def installed(tmp_path_factory):
     """The tree of files that a wheel of this package holds, built by setuptools outside of the clone."""
     source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
-    for room in (*ROOMS, "docs"):
-        shutil.copytree(ROOT / room, source / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("riderless.py", "README.md", "LICENSE"):
+    for folder in (*ROOMS, "riderless", "docs"):
+        shutil.copytree(ROOT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")  # older setuptools know a licence as a table only
     text = re.sub(r'^license = "(.*)"$', r'license = { text = "\1" }', text, flags=re.MULTILINE)
     (source / "pyproject.toml").write_text(re.sub(r"^license-files.*\n", "", text, flags=re.MULTILINE))
-    build = ["-c", "import setuptools; setuptools.setup()", "-q", "build_py", "--build-lib", str(built)]
+    build = ["setup.py", "-q", "build_py", "--build-lib", str(built)]
     subprocess.run([sys.executable, *build], cwd=source, check=True, capture_output=True)
     return built
 
 
-def test_an_installed_package_has_the_examples_and_each_exists_once(installed, tmp_path):
-    linked = (("rig", "rigs/node"), ("campaign", "campaigns/treadmill"), ("usual", "campaigns/usual"))
-    for name, example in linked:
-        link = ROOT / f"experiments/campaigns/starter/{name}.toml"
-        assert link.resolve() == DOCS / f"{example}.toml"
-        copy = installed / f"experiments/campaigns/starter/{name}.toml"
-        assert not copy.is_symlink()
-        assert copy.read_text(encoding="utf-8") == (DOCS / f"{example}.toml").read_text(encoding="utf-8")
-    done = from_package(installed, tmp_path, "-m", "experiments.cli", "init", "lab")
+def test_an_installed_package_has_one_name_and_the_examples(installed, tmp_path):
+    assert os.listdir(installed) == ["riderless"]
+    done = from_package(installed, tmp_path, "-m", "riderless.experiments.cli", "init", "lab")
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (tmp_path / "lab").iterdir()) == sorted(NAMES)
     for name in ("mapping.toml", *PROGRAMS):
@@ -133,7 +127,7 @@ def from_package(installed, folder, *words):
 @pytest.mark.slow  # numba compiles what the driver imports anew there
 def test_the_driver_and_the_log_work_from_an_installed_package(installed, tmp_path):
     """The mapping and the law are run by lessons 5 and 6, from the very files."""
-    assert from_package(installed, tmp_path, "-m", "experiments.cli", "init", ".").returncode == 0
+    assert from_package(installed, tmp_path, "-m", "riderless.experiments.cli", "init", ".").returncode == 0
     tried = from_package(installed, tmp_path, "try_driver.py")
     assert "16702 mrad/s" in tried.stdout, tried.stderr
     assert "2 good lines, 1 damaged" in tried.stdout

@@ -11,7 +11,7 @@ from tests.paths import ROOT
 
 ON_ITS_OWN_TERMINAL = (
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-    "os.execv(sys.executable, [sys.executable, '-m', 'experiments.cli', *sys.argv[1:]])"
+    "os.execv(sys.executable, [sys.executable, '-m', 'riderless.experiments.cli', *sys.argv[1:]])"
 )
 
 
@@ -30,7 +30,7 @@ def test_a_run_that_is_interrupted_at_its_start_says_so_and_no_more(tmp_path):
 
 def test_an_interrupt_that_the_compiler_loses_ends_a_command_all_the_same(monkeypatch):
     """It fell into a callback of LLVM, and numba then missed "no compiled object yet": a traceback and exit code 1."""
-    from experiments import cli
+    from riderless.experiments import cli
 
     def lost(*_):
         with contextlib.suppress(KeyboardInterrupt):

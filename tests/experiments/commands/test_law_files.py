@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from hil.logs.log import read_run
-from hil.loop.states import State
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
 from tests.experiments.commands.test_cli import call
 from tests.experiments.commands.test_run_keys import terminal
 from tests.paths import DOCS
@@ -23,13 +23,13 @@ def riderless(capsys, monkeypatch):
 @pytest.fixture
 def nobody_named():
     """As in a process of its own."""
-    from hil.controllers import law_file
+    from riderless.hil.controllers import law_file
 
     law_file._named.clear()
 
 
 def test_a_law_is_flown_and_replayed_with_its_file_only(riderless, tmp_path, nobody_named):
-    from hil.controllers import law_file
+    from riderless.hil.controllers import law_file
 
     law, other, out = tmp_path / "my_law.py", tmp_path / "sliding.py", tmp_path / "run"
     law.write_text(SMOOTH, encoding="utf-8")
@@ -49,8 +49,8 @@ def test_a_law_is_flown_and_replayed_with_its_file_only(riderless, tmp_path, nob
 
 
 def test_plot_and_identify_take_the_file_that_they_ask_for(riderless, tmp_path, nobody_named):
-    from experiments.recordings import runs
-    from hil.controllers import law_file
+    from riderless.experiments.recordings import runs
+    from riderless.hil.controllers import law_file
 
     law, out, picture = DOCS / "starter" / "my_law.py", tmp_path / "run", tmp_path / "run.png"
     kicked = ("--speed", 5, "--kick", "0.6,4", "--duration", 8)
@@ -69,9 +69,9 @@ def test_plot_and_identify_take_the_file_that_they_ask_for(riderless, tmp_path, 
 
 
 def test_the_page_asks_for_the_law_of_a_run_and_fits_its_kicks_with_it(riderless, tmp_path, nobody_named):
-    from experiments.live.fits import Fitter
-    from experiments.live.replay.recordings import OwnRun
-    from hil.controllers import law_file
+    from riderless.experiments.live.fits import Fitter
+    from riderless.experiments.live.replay.recordings import OwnRun
+    from riderless.hil.controllers import law_file
 
     law, out = DOCS / "starter" / "my_law.py", tmp_path / "run"
     kicked = ("--speed", 5, "--kick", "0.6,4", "--duration", 8)
@@ -93,7 +93,7 @@ def test_the_page_asks_for_the_law_of_a_run_and_fits_its_kicks_with_it(riderless
 
 
 def test_live_takes_the_file_of_a_law(riderless, tmp_path, nobody_named):
-    from hil.controllers import law_file
+    from riderless.hil.controllers import law_file
 
     out, law = tmp_path / "gains", DOCS / "starter" / "my_law.py"
     assert riderless("simulate", "Silver", "--controller", "lqr", *SHORT, "-o", out)[0] == 0

@@ -2,9 +2,9 @@
 
 import pytest
 
-from experiments.commands.live import live
-from hil.live import layout
-from models.errors import InputError
+from riderless.experiments.commands.live import live
+from riderless.hil.live import layout
+from riderless.models.errors import InputError
 
 
 def test_without_a_run_one_sentence_says_what_to_do(monkeypatch):

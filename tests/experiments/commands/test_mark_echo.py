@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from experiments.terminal.operator import mark_echo
-from hil.logs.log import read_run
-from hil.rig.rig import Rig
-from models import catalogue
-from models.plant.plant import Scenario
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.terminal.operator import mark_echo
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
 from tests.experiments.commands.test_run_keys import terminal
 
 

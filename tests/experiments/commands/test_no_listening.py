@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-CLI = [sys.executable, "-m", "experiments.cli"]
+CLI = [sys.executable, "-m", "riderless.experiments.cli"]
 TABLES = ("tcp", "tcp6", "udp", "udp6")
 
 

@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from experiments.terminal.obstacles import ADVICE, beyond_gains, obstacles
-from firmware_interface.messages import FAULT_ENCODER, STATUS_FOREIGN, STATUS_STOP_BUTTON
-from hil.design.methods import design
-from hil.loop.states import Symptom
-from hil.loop.tick_record import TICK
-from hil.loop.transitions import EVENT_INDEX, OBSTACLES, RULES, Stage
-from hil.rig.rig import Rig
-from models import catalogue
-from models.plant.plant import Scenario
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.terminal.obstacles import ADVICE, beyond_gains, obstacles
+from riderless.firmware_interface.messages import FAULT_ENCODER, STATUS_FOREIGN, STATUS_STOP_BUTTON
+from riderless.hil.design.methods import design
+from riderless.hil.loop.states import Symptom
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.transitions import EVENT_INDEX, OBSTACLES, RULES, Stage
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
 from tests.experiments.commands.test_run_keys import terminal
 
 RIG = Rig(catalogue.load_bicycle("Benchmark"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cli
+from riderless.experiments import cli
 from tests.experiments.commands.odd_inputs import machines, recordings, simulations, theory
 from tests.experiments.commands.odd_inputs.litter import make_litter
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401

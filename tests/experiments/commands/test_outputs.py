@@ -242,8 +242,8 @@ def test_a_folder_that_takes_nothing_is_told_before_the_work(here):
         os.setuid(65534)
         os.environ["NUMBA_CACHE_DIR"] = "/nowhere"
 
-    from hil.output_file import OutputFile
-    from models.errors import InputError
+    from riderless.hil.output_file import OutputFile
+    from riderless.models.errors import InputError
 
     (here / "closed").mkdir(mode=0o555)
     (here / "closed/old.toml").write_bytes(OLD)
@@ -271,7 +271,7 @@ def test_a_folder_that_takes_nothing_is_told_before_the_work(here):
 
 
 def test_a_writer_that_breaks_off_leaves_the_old_file(tmp_path):
-    from hil.output_file import OutputFile
+    from riderless.hil.output_file import OutputFile
 
     path = tmp_path / "old.toml"
     path.write_bytes(OLD)

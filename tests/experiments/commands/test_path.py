@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.datatypes import Response
-from experiments.reports.timeline.figure import timeline_figure
-from experiments.reports.timeline.recorded import Timeline
-from experiments.reports.timeline.ridden_path import ridden_path
-from hil.guidance.route import Route
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.runners.replay import replay
-from models import load_bicycle
-from models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
+from riderless.experiments.datatypes import Response
+from riderless.experiments.reports.timeline.figure import timeline_figure
+from riderless.experiments.reports.timeline.recorded import Timeline
+from riderless.experiments.reports.timeline.ridden_path import ridden_path
+from riderless.hil.guidance.route import Route
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.runners.replay import replay
+from riderless.models import load_bicycle
+from riderless.models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
 from tests.experiments.commands.test_cli import call
 from tests.paths import DOCS
 

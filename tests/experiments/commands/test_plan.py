@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import cli
+from riderless.experiments import cli
 
 
 def called(monkeypatch, capsys, *words):

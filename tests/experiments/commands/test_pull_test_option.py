@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app
-from hil.rig.file import read_rig
+from riderless.experiments.cli import app
+from riderless.hil.rig.file import read_rig
 from tests.paths import DOCS
 
 RIG = (DOCS / "rigs" / "measured.toml").read_text(encoding="utf-8")

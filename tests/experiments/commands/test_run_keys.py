@@ -12,14 +12,14 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from experiments.terminal.operator import heed
-from hil.logs.log import read_run
-from hil.loop.states import Demand, State
-from hil.rig.rig import Rig
-from hil.runners.operator import Operator
-from models import catalogue
-from models.plant.plant import Scenario
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.terminal.operator import heed
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Operator
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
 
 
 class Terminal:
@@ -65,7 +65,7 @@ class Terminal:
 
 @contextmanager
 def terminal(*command, columns=80):
-    opened = Terminal([sys.executable, "-m", "experiments.cli", *command], columns)
+    opened = Terminal([sys.executable, "-m", "riderless.experiments.cli", *command], columns)
     try:
         yield opened
     finally:
@@ -100,7 +100,7 @@ def test_enter_arms_k_marks_and_a_key_stops(tmp_path):
 
 
 def row(t, state=State.DISARMED):
-    from hil.loop.tick_record import TICK
+    from riderless.hil.loop.tick_record import TICK
 
     made = np.zeros(1, TICK)[0]
     made["t_host"], made["state"] = t, state

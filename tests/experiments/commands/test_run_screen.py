@@ -12,18 +12,18 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from experiments.emulation.hand import Hand
-from experiments.live.rows import SharedRun
-from experiments.terminal.operator import STOPPED_BY_KEY, heed, live_line
-from experiments.terminal.run_screen import RunScreen
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.loop.tick_record import TICK
-from hil.rig.rig import Rig
-from hil.runners.operator import Operator
-from models import catalogue
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Kick
+from riderless.experiments.emulation.hand import Hand
+from riderless.experiments.live.rows import SharedRun
+from riderless.experiments.terminal.operator import STOPPED_BY_KEY, heed, live_line
+from riderless.experiments.terminal.run_screen import RunScreen
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Operator
+from riderless.models import catalogue
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Kick
 from tests.experiments.commands.terminal_screen import Screen
 from tests.experiments.commands.test_init import be_patient
 from tests.experiments.commands.test_run_keys import terminal

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.file import read_rig
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.file import read_rig
 from tests.experiments.commands.test_cli import call
 from tests.paths import DOCS
 

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from experiments.recordings.read import read_recording
-from hil.logs.log import read_run
-from hil.loop.states import State
-from models import catalogue
-from models.linear.whipple import system_matrix
+from riderless.experiments.recordings.read import read_recording
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.models import catalogue
+from riderless.models.linear.whipple import system_matrix
 from tests.experiments.commands.test_cli import call
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hil.rig.file import read_rig
+from riderless.hil.rig.file import read_rig
 from tests.hil.machine import gains, rig_of, scenario
 from tests.paths import DOCS
 
@@ -17,7 +17,7 @@ LOGS = {"google", "lz4", "mcap", "zstandard"}
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
-    from hil.runners.simulated_run import run_lockstep
+    from riderless.hil.runners.simulated_run import run_lockstep
 
     folder, rig = tmp_path_factory.mktemp("runs") / "run", rig_of()
     run_lockstep(folder, rig, gains(rig, speeds=(5.0,)), scenario(), 1.0)
@@ -33,7 +33,7 @@ def loaded(*arguments):
 
 def loaded_modules(*arguments):
     """Modules that `riderless ARGUMENTS` imports, and how it ended."""
-    command = [sys.executable, "-X", "importtime", "-m", "experiments.cli", *map(str, arguments)]
+    command = [sys.executable, "-X", "importtime", "-m", "riderless.experiments.cli", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     told = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
     return {line.rsplit("|", 1)[1].strip() for line in told}, done
@@ -94,9 +94,13 @@ def test_a_run_with_a_file_of_gains_waits_for_no_design(tmp_path):
     os.close(other)
     assert done.returncode == 2
     assert "riderless latency" in done.stderr
-    assert "hil.runners.warmup" in modules
-    assert not [name for name in modules if name.startswith(("hil.design.methods", "hil.design.compensators"))]
-    assert not [name for name in modules if name.startswith(("scipy.optimize", "experiments.campaigns"))]
+    assert "riderless.hil.runners.warmup" in modules
+    assert not [
+        name
+        for name in modules
+        if name.startswith(("riderless.hil.design.methods", "riderless.hil.design.compensators"))
+    ]
+    assert not [name for name in modules if name.startswith(("scipy.optimize", "riderless.experiments.campaigns"))]
 
 
 def test_list_of_commands_is_whole(monkeypatch):

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from experiments import cli
-from models import catalogue
-from models.linear.modes import critical_speeds
+from riderless.experiments import cli
+from riderless.models import catalogue
+from riderless.models.linear.modes import critical_speeds
 
 FORMATS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 
@@ -104,7 +104,7 @@ DRAWINGS = {
 
 @pytest.mark.parametrize("drawing", ["eig", "modes", "one turn"])
 def test_the_path_of_a_drawing_stays_whole_on_a_narrow_screen(riderless, tmp_path, monkeypatch, drawing):
-    from experiments.terminal.console import screen
+    from riderless.experiments.terminal.console import screen
 
     monkeypatch.setattr(screen, "width", 60)
     file = tmp_path / "a figure whose name has words and is long.svg"

@@ -5,12 +5,12 @@ import inspect
 import pytest
 from typer.testing import CliRunner
 
-from experiments.campaigns.file import read_campaign
-from experiments.cli import COMMANDS, app
-from experiments.recordings.foreign.mapping import mapping_of
-from hil.rig.file import read_rig
-from models.catalogue import load_bicycle
-from models.errors import InputError, UnusualBicycle
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.cli import COMMANDS, app
+from riderless.experiments.recordings.foreign.mapping import mapping_of
+from riderless.hil.rig.file import read_rig
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError, UnusualBicycle
 from tests.experiments.campaigns.test_file import PLAIN
 from tests.paths import ROOT
 
@@ -115,7 +115,7 @@ def test_a_mapping_is_trusted_by_either(odd):
 
 
 def test_a_log_keeps_the_reason(odd):
-    from hil.rig.rig import Rig
+    from riderless.hil.rig.rig import Rig
     from tests.hil.machine import gains
 
     vouched(odd)

@@ -9,19 +9,19 @@ from contextlib import contextmanager
 
 import pytest
 
-from experiments.campaigns.session import run_campaign
-from experiments.commands._unattended import require_attended
-from experiments.emulation.spawn import start_twin
-from experiments.terminal.campaign_display import UnattendedDisplay
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from models import catalogue
-from models.plant.plant import Scenario
+from riderless.experiments.campaigns.session import run_campaign
+from riderless.experiments.commands._unattended import require_attended
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.terminal.campaign_display import UnattendedDisplay
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
 from tests.experiments.campaigns.test_session import WIRED
 from tests.paths import DOCS
 
-CLI = [sys.executable, "-m", "experiments.cli"]
+CLI = [sys.executable, "-m", "riderless.experiments.cli"]
 RIG = DOCS / "rigs/node.toml"
 
 
@@ -122,9 +122,9 @@ def test_an_emulated_run_needs_nobody_even_with_closed_input(tmp_path):
 
 
 def test_an_unattended_campaign_tries_each_condition_once_and_says_so(tmp_path, monkeypatch):
-    from experiments.campaigns import run as runners
-    from experiments.campaigns.run import Attempt
-    from hil.runners.operator import Outcome
+    from riderless.experiments.campaigns import run as runners
+    from riderless.experiments.campaigns.run import Attempt
+    from riderless.hil.runners.operator import Outcome
 
     told = []
 

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from experiments import cli
-from models.text_file import why_unreadable
+from riderless.experiments import cli
+from riderless.models.text_file import why_unreadable
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
 from tests.paths import DOCS
 

@@ -13,7 +13,7 @@ class Listener(event.Listener):
     def on_start(self, event): print("compiled", event.data["dispatcher"].py_func.__name__)
     def on_end(self, event): pass
 event.register("numba:compile", Listener())
-from experiments.cli import main
+from riderless.experiments.cli import main
 sys.argv = ["riderless", "simulate", "Silver", "--duration", "1", "--controller", "lqr", "--out", sys.argv[1]]
 main()
 """

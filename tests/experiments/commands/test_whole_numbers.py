@@ -4,7 +4,7 @@ import click
 import pytest
 import typer
 
-from experiments.cli import app
+from riderless.experiments.cli import app
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 
 OPTIONS = [

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy import signal, stats
 
-from experiments.campaigns.protocols import identification, sine_sweep
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.frequency.goodness_of_fit import frequency_verdicts, goodness, response_document, step_down
-from experiments.frequency.response import frequency_response
-from experiments.frequency.spectral_lines import MIN_BLOCK_BINS, block_size, measure_lines
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
-from models.errors import InputError
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.campaigns.protocols import identification, sine_sweep
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.experiments.frequency.goodness_of_fit import frequency_verdicts, goodness, response_document, step_down
+from riderless.experiments.frequency.response import frequency_response
+from riderless.experiments.frequency.spectral_lines import MIN_BLOCK_BINS, block_size, measure_lines
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.plant.steer_drive import SteerDrive
 
 BENCHMARK = catalogue.load_bicycle("Benchmark")
 RATE = 200.0

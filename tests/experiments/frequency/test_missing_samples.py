@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from experiments.campaigns.protocols import sine_sweep
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.frequency.goodness_of_fit import goodness
-from experiments.frequency.response import frequency_response
-from firmware_interface.twins.faults import Fault, FaultKind
-from hil.logs.log import read_run
-from hil.runners import lockstep
-from hil.runners.simulated_run import run_lockstep
-from models.catalogue import load_bicycle
+from riderless.experiments.campaigns.protocols import sine_sweep
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.experiments.frequency.goodness_of_fit import goodness
+from riderless.experiments.frequency.response import frequency_response
+from riderless.firmware_interface.twins.faults import Fault, FaultKind
+from riderless.hil.logs.log import read_run
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.catalogue import load_bicycle
 
 UNDER_CONTROL = 1.1  # s since power-up
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from experiments.frequency.goodness_of_fit import goodness
-from experiments.frequency.recorded import recorded_response
-from experiments.recordings.foreign import delft
-from experiments.recordings.played_parts import played_parts
-from experiments.recordings.read import read_recording
-from experiments.reports.analyze import analyze
-from models.errors import InputError
-from models.linear.perturbed import Variant
+from riderless.experiments.frequency.goodness_of_fit import goodness
+from riderless.experiments.frequency.recorded import recorded_response
+from riderless.experiments.recordings.foreign import delft
+from riderless.experiments.recordings.played_parts import played_parts
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.analyze import analyze
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
 from tests.experiments.recordings.shaken_log import BICYCLE, kicked, shaken, written
 from tests.paths import SHARED
 

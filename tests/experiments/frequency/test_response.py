@@ -4,21 +4,21 @@ import control
 import numpy as np
 import pytest
 
-from experiments.campaigns.protocols import sine_sweep
-from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.frequency.response import MIN_PLAYED, frequency_response, relative_std
-from experiments.theory.excited_loop import amplitude_within_limits, crest_factor, excited_loop
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.whipple import canonical_matrices
-from models.plant.plant import Scenario
+from riderless.experiments.campaigns.protocols import sine_sweep
+from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.experiments.frequency.response import MIN_PLAYED, frequency_response, relative_std
+from riderless.experiments.theory.excited_loop import amplitude_within_limits, crest_factor, excited_loop
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.plant.plant import Scenario
 
 BENCHMARK = catalogue.load_bicycle("Benchmark")
 V = 4.0  # m/s, below the weave speed: the plant alone is unstable

@@ -11,9 +11,9 @@ from mcap.data_stream import RecordBuilder
 from mcap.records import Attachment, Channel, Chunk, Metadata, Schema
 from mcap.writer import MCAP0_MAGIC
 
-from hil.logs import protobuf_schema
-from hil.logs.mcap_writer import RECORD_HEAD, crc32_text
-from hil.logs.records import MARKER_TOPIC, TICK_TOPIC, WIRE_TOPIC, seal
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.mcap_writer import RECORD_HEAD, crc32_text
+from riderless.hil.logs.records import MARKER_TOPIC, TICK_TOPIC, WIRE_TOPIC, seal
 from tests.experiments.hostile_files.log_parts import LogParts, text
 
 FIRST, CHUNK, MESSAGE, FOOTER = len(MCAP0_MAGIC), 6, 5, 2

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hil.logs import protobuf_schema
-from hil.logs.log import read_run
-from hil.logs.mcap_writer import McapWriter
-from hil.logs.records import (
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.log import read_run
+from riderless.hil.logs.mcap_writer import McapWriter
+from riderless.hil.logs.records import (
     MARKER_SCHEMA,
     MARKER_TOPIC,
     TICK_TOPIC,

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from experiments.analysis.window_notes import read_notes
-from experiments.campaigns.file import read_campaign
-from experiments.campaigns.migration import migrate
-from experiments.recordings.foreign.mapping import load_mapping
-from experiments.recordings.published import is_table, read_published
-from hil.commissioning.pull_table import read_pull_table
-from hil.controllers.law_file import name_law
-from hil.controllers.registry import read_controller_file
-from hil.guidance.points import read_path
-from hil.output_file import files_read
-from hil.rig.file import read_rig
-from models import load_bicycle
-from models.errors import InputError
-from models.exchange.files import read_bicycle
-from models.text_file import MOST_TEXT, read_text_file
+from riderless.experiments.analysis.window_notes import read_notes
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.campaigns.migration import migrate
+from riderless.experiments.recordings.foreign.mapping import load_mapping
+from riderless.experiments.recordings.published import is_table, read_published
+from riderless.hil.commissioning.pull_table import read_pull_table
+from riderless.hil.controllers.law_file import name_law
+from riderless.hil.controllers.registry import read_controller_file
+from riderless.hil.guidance.points import read_path
+from riderless.hil.output_file import files_read
+from riderless.hil.rig.file import read_rig
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.exchange.files import read_bicycle
+from riderless.models.text_file import MOST_TEXT, read_text_file
 
 READERS: dict[str, Callable[[Path], object]] = {
     "bicycle.toml": load_bicycle,

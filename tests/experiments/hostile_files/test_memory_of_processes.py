@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from hil.logs.mcap_writer import CHUNK_BYTES
+from riderless.hil.logs.mcap_writer import CHUNK_BYTES
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
 from tests.experiments.hostile_files.foreign_files import FAMILIES
@@ -133,6 +133,6 @@ def test_closed_input_and_output(tmp_path):
 
 def test_chunks_of_ours_are_small():
     """What may be left in the file of a long log is bounded far above what we write."""
-    from hil.logs.mcap_reader import MOST_STORED
+    from riderless.hil.logs.mcap_reader import MOST_STORED
 
     assert 100 * CHUNK_BYTES < MOST_STORED

@@ -1,7 +1,7 @@
 """TOML files of every kind with contents that nobody would write: one right file of each kind, spoilt in one place."""
 
-from hil.design.methods import design
-from models import catalogue
+from riderless.hil.design.methods import design
+from riderless.models import catalogue
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.paths import DOCS, ROOT
 

@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from hil.live import layout
-from hil.live.feed import LiveFeed
+from riderless.hil.live import layout
+from riderless.hil.live.feed import LiveFeed
 
 
 def new_feed(rate=200.0):

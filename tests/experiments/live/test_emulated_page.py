@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from tests.experiments.live.page.riding import FIFO
 from tests.experiments.live.shared_memory import hear, socket_address
 
-CLI = [sys.executable, "-m", "experiments.cli"]
+CLI = [sys.executable, "-m", "riderless.experiments.cli"]
 
 
 @contextmanager

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 import pytest
 from websockets.sync.client import connect
 
-from experiments.live.beside import LiveTeller
-from experiments.live.fits import Fitter, ToldFits
-from experiments.live.launch import LiveServerProcess
-from experiments.live.schema import LiveFit
-from hil.logs.log import read_run
-from hil.runners.simulated_run import run_lockstep
+from riderless.experiments.live.beside import LiveTeller
+from riderless.experiments.live.fits import Fitter, ToldFits
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.schema import LiveFit
+from riderless.hil.logs.log import read_run
+from riderless.hil.runners.simulated_run import run_lockstep
 from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
 from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed, socket_address
 from tests.hil.machine import gains, rig_of, scenario
@@ -60,7 +60,7 @@ def test_a_window_whose_end_more_rows_move_is_told_once():
 
 
 def test_fits_that_come_late_are_not_shown_as_those_of_the_next_run(runs, monkeypatch):
-    monkeypatch.setattr("experiments.live.fits.new_fitter", fitter_in_turn)
+    monkeypatch.setattr("riderless.experiments.live.fits.new_fitter", fitter_in_turn)
     with told() as (feed, page, telling):
         begin(feed, runs[SLOW])
         telling.start()

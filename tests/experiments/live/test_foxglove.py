@@ -8,12 +8,12 @@ import time
 import pytest
 from websockets.sync.client import connect
 
-from experiments.live.foxglove.channels import RunClock, logged, schemas
-from experiments.live.foxglove.launch import foxglove_beside
-from experiments.live.launch import LiveServerProcess
-from experiments.live.schema import ROW_COLUMNS, LiveEvent, as_text
-from hil.live import layout
-from models.errors import InputError
+from riderless.experiments.live.foxglove.channels import RunClock, logged, schemas
+from riderless.experiments.live.foxglove.launch import foxglove_beside
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.schema import ROW_COLUMNS, LiveEvent, as_text
+from riderless.hil.live import layout
+from riderless.models.errors import InputError
 from tests.experiments.live.shared_memory import areas, make_rows, new_feed
 from tests.experiments.live.test_server import HELLO
 

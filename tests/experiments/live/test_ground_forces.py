@@ -4,10 +4,10 @@ from math import sin
 
 import pytest
 
-from experiments.emulation.ground_forces import ground_forces
-from experiments.emulation.plaything import PlayTruth
-from models import load_bicycle
-from models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
+from riderless.experiments.emulation.ground_forces import ground_forces
+from riderless.experiments.emulation.plaything import PlayTruth
+from riderless.models import load_bicycle
+from riderless.models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
 
 BENCHMARK = load_bicycle("Benchmark")
 MASSES = (BENCHMARK.mR, BENCHMARK.mB, BENCHMARK.mH, BENCHMARK.mF)

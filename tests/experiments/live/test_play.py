@@ -8,11 +8,22 @@ import sys
 
 from websockets.sync.client import connect
 
-from hil.logs.log import read_run
-from hil.runners.replay import replay
+from riderless.hil.logs.log import read_run
+from riderless.hil.runners.replay import replay
 from tests.experiments.live.shared_memory import hear
 
-PLAY = [sys.executable, "-m", "experiments.cli", "play", "--model", "linear", "--port", "0", "--no-browser", "--json"]
+PLAY = [
+    sys.executable,
+    "-m",
+    "riderless.experiments.cli",
+    "play",
+    "--model",
+    "linear",
+    "--port",
+    "0",
+    "--no-browser",
+    "--json",
+]
 BUSY = 4
 FREE = 15  # digests under control after which nobody holds the bicycle, 1.5 s
 NICE = 5  # less of a processor than a ride takes, beside so many

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation, emulated_plant
-from models import load_bicycle
-from models.errors import InputError
-from models.plant.plant import Kick, Scenario, Surroundings
+from riderless.experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation, emulated_plant
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick, Scenario, Surroundings
 
 DT = 0.005  # s
 RIG = Rig(load_bicycle("Benchmark"))

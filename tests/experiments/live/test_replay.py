@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from websockets.sync.client import connect
 
-from experiments.live.launch import LiveServerProcess
-from experiments.live.narrator import Narrator
-from experiments.live.replay.player import Player
-from experiments.live.replay.recordings import OwnRun
-from hil.design.methods import design
-from hil.logs.log import Marker
-from hil.loop.states import Cause
-from hil.runners.simulated_run import simulate
-from models import load_bicycle
-from models.errors import InputError
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.narrator import Narrator
+from riderless.experiments.live.replay.player import Player
+from riderless.experiments.live.replay.recordings import OwnRun
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import Marker
+from riderless.hil.loop.states import Cause
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
 from tests.experiments.live.fitters import fitter_in_turn, killed_fitter
 from tests.experiments.live.shared_memory import hear, socket_address
 from tests.experiments.recordings.foreign_log import BICYCLE, KICKS, in_their_units, signals, weave, write_csv
@@ -42,7 +42,7 @@ def at(message, t):
 
 
 def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
-    monkeypatch.setattr("experiments.live.fits.new_fitter", fitter_in_turn)
+    monkeypatch.setattr("riderless.experiments.live.fits.new_fitter", fitter_in_turn)
     log, mapping = recorded
     player, over = Player(log, mapping=str(mapping)), threading.Event()
     with LiveServerProcess(port=0) as server:

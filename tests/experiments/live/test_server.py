@@ -15,11 +15,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from experiments.live.launch import LiveServerProcess
-from experiments.live.schema import SERVER_MESSAGES, LiveEvent, as_text
-from experiments.live.watchers import MOST_PAGES
-from hil.live import layout
-from models.errors import InputError
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.schema import SERVER_MESSAGES, LiveEvent, as_text
+from riderless.experiments.live.watchers import MOST_PAGES
+from riderless.hil.live import layout
+from riderless.models.errors import InputError
 from tests.experiments.live.page.looking import await_that
 from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed, socket_address
 
@@ -278,12 +278,21 @@ def test_every_address_wants_its_token(host):
 
 def test_the_server_knows_no_bicycle_and_stays_small(server):
     listed = subprocess.run(
-        [sys.executable, "-c", "import sys, experiments.live.server; print(*sys.modules)"],
+        [sys.executable, "-c", "import sys, riderless.experiments.live.server; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
-    for heavy in ("numba", "scipy", "numpy", "mcap", "google.protobuf", "hil.logs.log", "matplotlib", "typer"):
+    for heavy in (
+        "numba",
+        "scipy",
+        "numpy",
+        "mcap",
+        "google.protobuf",
+        "riderless.hil.logs.log",
+        "matplotlib",
+        "typer",
+    ):
         assert heavy not in listed
     status = Path(f"/proc/{server.pid}/status").read_text()
     kept = int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
@@ -297,7 +306,7 @@ def test_a_port_in_use_is_said_in_a_sentence(server):
 
 def test_a_server_whose_teller_is_gone_ends():
     code = (
-        "from experiments.live.launch import LiveServerProcess; import os;"
+        "from riderless.experiments.live.launch import LiveServerProcess; import os;"
         "s = LiveServerProcess(port=0); print(s.pid, flush=True); os._exit(9)"
     )
     pid = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout)

@@ -10,8 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from experiments.live.rows import SharedRun
-from hil.live import layout
+from riderless.experiments.live.rows import SharedRun
+from riderless.hil.live import layout
 from tests.experiments.live.shared_memory import areas, make_rows, new_feed
 
 

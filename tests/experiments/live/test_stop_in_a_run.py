@@ -10,15 +10,15 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from experiments.emulation.spawn import start_twin
-from experiments.live.launch import LiveServerProcess
-from hil.live import layout
-from hil.live.feed import open_feed
-from hil.logs.log import read_run
-from hil.loop.states import Cause, Demand, State
-from hil.runners.realtime import STOPPED_ON_PAGE
-from hil.runners.replay import replay
-from hil.runners.session import run_realtime
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.hil.live import layout
+from riderless.hil.live.feed import open_feed
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.runners.realtime import STOPPED_ON_PAGE
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.session import run_realtime
 from tests.experiments.live.shared_memory import socket_address
 from tests.experiments.live.test_server import HELLO
 from tests.hil.machine import gains, rig_of, scenario

@@ -7,8 +7,8 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from experiments.live.launch import LiveServerProcess
-from hil.live import layout
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.hil.live import layout
 from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed
 from tests.experiments.live.test_server import HELLO, masked, opening, page, sockets_of
 

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from experiments.planning.choice import (
+from riderless.experiments.planning.choice import (
     LogDeterminant,
     LogSeparation,
     Measurement,

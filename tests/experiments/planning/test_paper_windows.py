@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.likelihood.forced_windows import kicked_segments
-from experiments.planning.information import window_information
-from experiments.planning.paper_windows import PaperKick, Sensors, kick_amplitude, paper_theory, paper_window
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.identify import identify_parameters
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
-from models.plant.plant import Scenario
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.likelihood.forced_windows import kicked_segments
+from riderless.experiments.planning.information import window_information
+from riderless.experiments.planning.paper_windows import PaperKick, Sensors, kick_amplitude, paper_theory, paper_window
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.identify import identify_parameters
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
+from riderless.models.plant.steer_drive import SteerDrive
 
 V, SPACING, KICK = 4.5, 4.0, PaperKick("drive", 0.3, 0.2)
 FREE = ("drive_gain", "steer_damping")

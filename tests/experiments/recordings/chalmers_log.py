@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import minimize
 
-from models import catalogue
-from models.linear.whipple import canonical_matrices
+from riderless.models import catalogue
+from riderless.models.linear.whipple import canonical_matrices
 
 DT = 0.01  # s
 MOTOR_LAG = 0.05  # s

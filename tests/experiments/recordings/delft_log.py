@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.recordings.foreign import delft
-from experiments.recordings.foreign.table import Table
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.plant.plant import Kick
+from riderless.experiments.recordings.foreign import delft
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.plant.plant import Kick
 from tests.experiments.synthetic import coloured
 from tests.models.plant.riding import DT, free
 

@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.linear.whipple import input_matrix, system_matrix
 from tests.experiments.simulated import coast
 
 BICYCLE, K, V0 = "DelftSbW2024", 2.0, 6.5

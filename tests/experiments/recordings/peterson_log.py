@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import expm, solve_discrete_are
 
-from models import catalogue
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.models import catalogue
+from riderless.models.linear.whipple import input_matrix, system_matrix
 
 DT = 0.005  # s
 NOISE = {"steer": 2 * np.pi / 20000, "gyro": 0.005, "v": 0.005}  # rad of one count, rad/s, m/s

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from scipy.linalg import expm
 
-from experiments.recordings.foreign import delft
-from experiments.recordings.foreign.table import Table
-from models import catalogue
-from models.linear.perturbed import Variant
+from riderless.experiments.recordings.foreign import delft
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.models import catalogue
+from riderless.models.linear.perturbed import Variant
 
 BICYCLE = catalogue.load_bicycle(delft.DELFT_BICYCLE)
 STEP = 0.001  # s

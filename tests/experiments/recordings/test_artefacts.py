@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.windows.find import find_windows
-from experiments.datatypes import Response
-from experiments.recordings.artefacts import mend_flaws
-from experiments.recordings.checked import Recorded
-from experiments.recordings.inspection import inspect_recording
-from models.errors import InputError
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.artefacts import mend_flaws
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.models.errors import InputError
 from tests.experiments.synthetic import kicked
 
 DT = 0.01  # s

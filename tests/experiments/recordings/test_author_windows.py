@@ -5,11 +5,11 @@ from shutil import copy
 
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.recordings import author_windows, published
-from experiments.recordings.foreign import kooijman
-from experiments.recordings.read import find_recordings, read_recording
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.recordings import author_windows, published
+from riderless.experiments.recordings.foreign import kooijman
+from riderless.experiments.recordings.read import find_recordings, read_recording
+from riderless.models.errors import InputError
 from tests.paths import REFERENCE
 
 

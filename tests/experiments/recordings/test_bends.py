@@ -5,22 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.windows.find import find_windows
-from experiments.recordings import run_response
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.timeline.recorded import kick_times
-from hil.design.methods import design
-from hil.guidance.rideable import RideLimits
-from hil.guidance.route import RUN_UP_TIME, plan_route
-from hil.guidance.shapes import circle, straight
-from hil.logs.log import read_run
-from hil.rig.fitting import with_emulated_receiver
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
-from models.plant.plant import Kick, Scenario
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.recordings import run_response
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.timeline.recorded import kick_times
+from riderless.hil.design.methods import design
+from riderless.hil.guidance.rideable import RideLimits
+from riderless.hil.guidance.route import RUN_UP_TIME, plan_route
+from riderless.hil.guidance.shapes import circle, straight
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.fitting import with_emulated_receiver
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
+from riderless.models.plant.plant import Kick, Scenario
 
 SPEED = 4.0
 PUSH = 16.0  # s after the release, at half a second under control

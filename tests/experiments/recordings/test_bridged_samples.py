@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.recordings import run_response
-from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import sampled_rows
-from experiments.studies.verdict_calibration.judge import ask_verdict
-from experiments.studies.verdict_calibration.strata import StudyCampaign
-from experiments.theory.run_theory import instrument_noise
-from hil.logs import log
-from hil.logs.log import read_run
+from riderless.experiments.recordings import run_response
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.runs import sampled_rows
+from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
+from riderless.experiments.studies.verdict_calibration.strata import StudyCampaign
+from riderless.experiments.theory.run_theory import instrument_noise
+from riderless.hil.logs import log
+from riderless.hil.logs.log import read_run
 from tests.tools.long_log import write_long_log
 
 

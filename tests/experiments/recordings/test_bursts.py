@@ -5,23 +5,23 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.recordings import run_response
-from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import sampled_rows
-from experiments.studies.verdict_calibration import simulate as simulate_study
-from experiments.studies.verdict_calibration.judge import ask_verdict
-from experiments.studies.verdict_calibration.strata import StudyCampaign
-from experiments.theory.run_theory import instrument_noise, theory_of
-from firmware_interface.twins.faults import TO_NODE, Fault, FaultKind
-from hil.design.methods import design
-from hil.logs import log
-from hil.logs.log import read_run
-from hil.rig.rig import Rig
-from hil.runners import lockstep
-from hil.runners.simulated_run import simulate
-from models.catalogue import load_bicycle
-from models.plant.plant import Kick
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.recordings import run_response
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.runs import sampled_rows
+from riderless.experiments.studies.verdict_calibration import simulate as simulate_study
+from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
+from riderless.experiments.studies.verdict_calibration.strata import StudyCampaign
+from riderless.experiments.theory.run_theory import instrument_noise, theory_of
+from riderless.firmware_interface.twins.faults import TO_NODE, Fault, FaultKind
+from riderless.hil.design.methods import design
+from riderless.hil.logs import log
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.plant.plant import Kick
+from riderless.models.plant.steer_drive import SteerDrive
 
 UNDER_CONTROL = 1.1  # s since power-up
 LOST = Fault(FaultKind.DROP, start=UNDER_CONTROL, chance=0.15)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments.recordings.foreign import read_foreign
-from experiments.recordings.foreign.labs import chalmers
-from experiments.theory.theory import theory_for
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.recordings.foreign import read_foreign
+from riderless.experiments.recordings.foreign.labs import chalmers
+from riderless.experiments.theory.theory import theory_for
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.experiments.recordings.chalmers_log import columns, early, ride, write_log
 
 RADIUS = catalogue.load_bicycle("Benchmark").rR

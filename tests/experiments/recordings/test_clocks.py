@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.recordings import run_response
-from experiments.recordings.run_response import response_of_run
-from hil.logs import log
-from hil.logs.log import read_run
+from riderless.experiments.recordings import run_response
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.hil.logs import log
+from riderless.hil.logs.log import read_run
 from tests.tools.long_log import write_long_log
 
 

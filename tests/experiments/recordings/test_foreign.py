@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.recordings import foreign
-from experiments.recordings.foreign import delft, kooijman
-from models.errors import InputError
+from riderless.experiments.recordings import foreign
+from riderless.experiments.recordings.foreign import delft, kooijman
+from riderless.models.errors import InputError
 
 DELFT_HEADER = ",".join((*delft.COLUMNS, "hand_angle"))
 

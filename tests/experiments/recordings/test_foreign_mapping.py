@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app
-from experiments.recordings import foreign
-from experiments.recordings.foreign import mapping, times, units
-from experiments.recordings.foreign.formats.registry import FILE_FORMATS
-from models.errors import InputError
+from riderless.experiments.cli import app
+from riderless.experiments.recordings import foreign
+from riderless.experiments.recordings.foreign import mapping, times, units
+from riderless.experiments.recordings.foreign.formats.registry import FILE_FORMATS
+from riderless.models.errors import InputError
 from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
 from tests.paths import DOCS
 
@@ -112,7 +112,7 @@ def test_the_mapping_of_the_docs_finds_the_eigenvalue_that_went_in(tmp_path, des
 
 
 def test_the_windows_of_the_docs_are_understood(tmp_path):
-    from experiments.analysis.window_notes import read_notes
+    from riderless.experiments.analysis.window_notes import read_notes
 
     path = tmp_path / "windows.txt"
     path.write_text(re.search(r"```text\n(.*?)```", DOC, re.S)[1])
@@ -370,7 +370,7 @@ def test_columns_of_matrices_and_of_tables_inside_files(tmp_path):
     import h5py
     from scipy.io import savemat
 
-    from experiments.recordings.foreign.formats.registry import read_table
+    from riderless.experiments.recordings.foreign.formats.registry import read_table
 
     a, b = np.arange(100.0), 5.0 - np.arange(100.0)
     savemat(tmp_path / "m.mat", {"m": np.column_stack([a, b]), "wide": np.array([a, b])})

@@ -40,7 +40,7 @@ def _breaks(kind):
             while True:
                 pass
         if kind == "silent":
-            from models.errors import InputError
+            from riderless.models.errors import InputError
 
             raise InputError("")
         if kind == "dead":

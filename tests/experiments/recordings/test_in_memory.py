@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.reports.analyze import analyze
-from models.errors import InputError
+from riderless.experiments.reports.analyze import analyze
+from riderless.models.errors import InputError
 from tests.experiments.simulated import recording
 
 GAP = 1.0  # s

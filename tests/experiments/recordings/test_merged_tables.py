@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.recordings import foreign
-from experiments.recordings.foreign.merged import join_rows
-from experiments.recordings.foreign.table import Table
-from experiments.recordings.foreign.times import times_in_seconds
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.recordings import foreign
+from riderless.experiments.recordings.foreign.merged import join_rows
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.foreign.times import times_in_seconds
+from riderless.models.errors import InputError
 from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
 from tests.experiments.recordings.test_foreign_mapping import EXAMPLE
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.reports.analyze import analyze
-from models.errors import InputError
+from riderless.experiments.reports.analyze import analyze
+from riderless.models.errors import InputError
 from tests.experiments.recordings import foreign_log
 
 TABLES = """

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.signal import butter, detrend, filtfilt
 
-from experiments.analysis.likelihood.forced_windows import forced_segments
-from experiments.analysis.windows.find import find_windows
-from experiments.recordings.foreign import read_foreign
-from experiments.reports.identify import identify_parameters
-from models import catalogue
-from models.coordinates import DELTA_DOT
-from models.errors import InputError
-from models.linear.whipple import input_matrix
+from riderless.experiments.analysis.likelihood.forced_windows import forced_segments
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.recordings.foreign import read_foreign
+from riderless.experiments.reports.identify import identify_parameters
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA_DOT
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix
 from tests.experiments.recordings.peterson_log import DT, ride, write_log
 
 SLOW = 1.5  # m/s, where the Benchmark bicycle falls within a second without its controller

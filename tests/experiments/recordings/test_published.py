@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.coasting import COASTING_STARTS, coasting_residuals
-from experiments.recordings.published import figure7
+from riderless.experiments.analysis.coasting import COASTING_STARTS, coasting_residuals
+from riderless.experiments.recordings.published import figure7
 from tests.paths import REFERENCE
 
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.emulation.hand_kicks import hand_kick
-from experiments.recordings.kinematic_relations import band_pass_kernel, robust_factor, without_pushes
-from experiments.recordings.runs import recorded_run
-from experiments.recordings.unit_checks import check_units
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.rig.file import read_rig
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
-from models.plant.plant import Scenario
+from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.experiments.recordings.kinematic_relations import band_pass_kernel, robust_factor, without_pushes
+from riderless.experiments.recordings.runs import recorded_run
+from riderless.experiments.recordings.unit_checks import check_units
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
 from tests.paths import ROOT
 
 DEGREES, KMH = 180.0 / np.pi, 3.6

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.recordings import run_response
-from experiments.recordings.reported_torque import REPORT_COLUMNS, expected_torque
-from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import run_of
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
+from riderless.experiments.recordings import run_response
+from riderless.experiments.recordings.reported_torque import REPORT_COLUMNS, expected_torque
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.runs import run_of
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.plant.steer_drive import SteerDrive
 
 LEFT = 0.77
 

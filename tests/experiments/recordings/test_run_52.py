@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.recordings import foreign
-from experiments.recordings.kinematic_relations import band_passed, check_relations
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.recordings import foreign
+from riderless.experiments.recordings.kinematic_relations import band_passed, check_relations
+from riderless.models.errors import InputError
 
 
 def written(folder, text):

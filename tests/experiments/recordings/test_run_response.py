@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.recordings import run_response
-from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import _run_of
-from experiments.reports.analyze import analyze
-from hil.logs import log
-from hil.logs.log import read_run
-from hil.logs.stored_rows import StoredRows
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.recordings import run_response
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.runs import _run_of
+from riderless.experiments.reports.analyze import analyze
+from riderless.hil.logs import log
+from riderless.hil.logs.log import read_run
+from riderless.hil.logs.stored_rows import StoredRows
 from tests.tools.long_log import write_long_log
 
 ROUNDING = 1e-9  # of sums in another order

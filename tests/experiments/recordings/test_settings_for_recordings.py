@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.recordings.read import read_recording
-from experiments.reports.analyze import analyze
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.analyze import analyze
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.experiments.recordings.foreign_log import in_their_units, signals, write_csv
 from tests.paths import DOCS

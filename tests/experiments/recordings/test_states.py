@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.recordings.states import state_spans, telling_rows
-from hil.loop.states import State
-from hil.loop.tick_record import TICK
+from riderless.experiments.recordings.states import state_spans, telling_rows
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import TICK
 
 RATE, LATE = 100.0, 7.0  # 1/s; s of the host's clock beyond the device's
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.campaigns.protocols.plan_inputs import gentle_options
-from experiments.recordings.run_response import response_of_run
-from firmware_interface.twins.faults import Fault, FaultKind
-from hil.design.methods import design
-from hil.rig.rig import Rig
-from hil.runners import lockstep
-from hil.runners.simulated_run import simulate
-from models.catalogue import load_bicycle
-from models.plant.plant import Kick
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.firmware_interface.twins.faults import Fault, FaultKind
+from riderless.hil.design.methods import design
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.plant.plant import Kick
 
 
 def ridden(monkeypatch, speed, *faults):

@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.datatypes import Response
-from experiments.recordings import foreign, torque_law
-from experiments.recordings.checked import Recorded
-from experiments.recordings.inspection import inspect_recording
-from experiments.recordings.torque_law import go_by_logged_torque, torque_factor
-from experiments.theory.theory import lean_feedback
-from models import catalogue
-from models.coordinates import PHI_DOT
-from models.plant.plant import Kick
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings import foreign, torque_law
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.experiments.recordings.torque_law import go_by_logged_torque, torque_factor
+from riderless.experiments.theory.theory import lean_feedback
+from riderless.models import catalogue
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.plant.plant import Kick
 from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, write_csv
 from tests.experiments.recordings.test_foreign_mapping import EXAMPLE
 from tests.models.plant.riding import DT, free

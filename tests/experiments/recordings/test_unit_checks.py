@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app
-from experiments.datatypes import Response
-from experiments.recordings import artefacts, unit_checks
-from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign import delft
-from experiments.recordings.foreign.formats.registry import read_table
-from experiments.recordings.foreign.table import Table
-from experiments.recordings.inspection import inspect_recording
-from experiments.recordings.kinematic_relations import (
+from riderless.experiments.cli import app
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings import artefacts, unit_checks
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.foreign import delft
+from riderless.experiments.recordings.foreign.formats.registry import read_table
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.experiments.recordings.kinematic_relations import (
     band_pass_kernel,
     band_passed,
     check_relations,
     factor_spread,
     robust_factor,
 )
-from models import catalogue
-from models.errors import InputError
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.experiments.recordings import delft_log, foreign_log
 from tests.experiments.recordings.foreign_log import write_csv
 

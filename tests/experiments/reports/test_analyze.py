@@ -10,13 +10,13 @@ from shutil import copytree
 
 import pytest
 
-from experiments import analyze, read_recording
-from experiments.reports.text import Sentence, TextTable, plain_text
-from experiments.theory.theory import lean_feedback, open_loop
-from hil.logs.json_values import plain
-from hil.logs.log import read_run
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
+from riderless.experiments import analyze, read_recording
+from riderless.experiments.reports.text import Sentence, TextTable, plain_text
+from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.hil.logs.json_values import plain
+from riderless.hil.logs.log import read_run
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import compare
-from experiments.analysis.estimators import estimate
-from experiments.analysis.verdict.conditions import ConditionMeans
-from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from experiments.reports.answer import NOTHING_COMPARED, answer_of
+from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.analysis.verdict.conditions import ConditionMeans
+from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.reports.answer import NOTHING_COMPARED, answer_of
 from tests.experiments.simulated import recording
 
 MEANS = ConditionMeans("Silver off", 5.0, 6, 0.1 + 0.1j, 1.0 + 1.0j)
@@ -79,8 +79,8 @@ def test_a_chi_square_of_nothing_explains_nothing():
 
 @pytest.mark.parametrize("far", [0, 3, 6])
 def test_one_voice_in_text_and_page(far, tmp_path):
-    from experiments.analysis.analyze import Analysis
-    from experiments.reports.result import AnalysisResult
+    from riderless.experiments.analysis.analyze import Analysis
+    from riderless.experiments.reports.result import AnalysisResult
 
     responses, comparisons = windows(far)
     result = AnalysisResult(analysis=Analysis(tuple(responses), tuple(comparisons), ()))

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from experiments.reports.paper.citations import cited_sources
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.reports.paper.citations import cited_sources
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 
 

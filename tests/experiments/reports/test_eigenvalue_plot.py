@@ -3,7 +3,7 @@
 import pytest
 
 import riderless as rl
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 
 @pytest.mark.parametrize(("speeds", "found"), [([], "found none"), ([5.0], "found 5 m/s alone")])

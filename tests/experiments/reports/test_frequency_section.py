@@ -6,19 +6,19 @@ import re
 import numpy as np
 import pytest
 
-from experiments.frequency.response import frequency_response
-from experiments.reports.html import ReportInput, write_report
-from experiments.reports.page.frequency_section import FrequencySection
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
-from models.plant.plant import Scenario
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.frequency.response import frequency_response
+from riderless.experiments.reports.html import ReportInput, write_report
+from riderless.experiments.reports.page.frequency_section import FrequencySection
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.commands.test_cli import call
 from tests.experiments.reports.browser import looked_at
 

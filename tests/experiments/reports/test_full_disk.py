@@ -2,12 +2,12 @@
 
 import pytest
 
-from experiments.campaigns.data_package import PackageTerms, write_data_package
-from experiments.campaigns.starter import write_starter
-from experiments.reports.analyze import analyze
-from experiments.reports.paper.folder import write_paper
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
+from riderless.experiments.campaigns.data_package import PackageTerms, write_data_package
+from riderless.experiments.campaigns.starter import write_starter
+from riderless.experiments.reports.analyze import analyze
+from riderless.experiments.reports.paper.folder import write_paper
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
 from tests.disks import a_disk
 from tests.hil.machine import gains, rig_of, scenario
 

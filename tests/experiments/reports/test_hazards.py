@@ -8,11 +8,11 @@ import pypdfium2
 import pytest
 from pypdfium2 import raw as pdfium
 
-from experiments.reports.hazards.sheet import write_hazards_sheet
-from experiments.reports.hazards.table import MEASURES, SEVERITIES, checks_by_hand, hazards_of, proof_in_words
-from hil.loop.limits import Limit
-from hil.rig.rig import Rig
-from models import catalogue
+from riderless.experiments.reports.hazards.sheet import write_hazards_sheet
+from riderless.experiments.reports.hazards.table import MEASURES, SEVERITIES, checks_by_hand, hazards_of, proof_in_words
+from riderless.hil.loop.limits import Limit
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import ROOT
 from tests.tools.safety_page import HAZARDS_PAGE, page

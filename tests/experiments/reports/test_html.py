@@ -11,21 +11,21 @@ import numpy as np
 import pypdfium2
 import pytest
 
-from experiments.analysis.compare import compare
-from experiments.analysis.estimators import estimate
-from experiments.datatypes import Rejected
-from experiments.recordings.published import figure7
-from experiments.reports import eigenvalues
-from experiments.reports.html import ReportInput, typeset_number, write_report
-from experiments.reports.page.window_pictures import window_picture
-from experiments.theory.free_response import free_response
-from experiments.theory.theory import fixed
-from hil.design.margins import Margins
-from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import GainSchedule
-from hil.loop.tick_record import TICK
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.datatypes import Rejected
+from riderless.experiments.recordings.published import figure7
+from riderless.experiments.reports import eigenvalues
+from riderless.experiments.reports.html import ReportInput, typeset_number, write_report
+from riderless.experiments.reports.page.window_pictures import window_picture
+from riderless.experiments.theory.free_response import free_response
+from riderless.experiments.theory.theory import fixed
+from riderless.hil.design.margins import Margins
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.loop.tick_record import TICK
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.experiments.reports.browser import looked_at, printed, words_of
 from tests.experiments.simulated import DT, recording, sampled_lean_feedback
 
@@ -110,7 +110,7 @@ def page(everything, tmp_path_factory):
 @pytest.fixture
 def _no_files(monkeypatch):
     """The page alone, without the figures as files that lie beside it: they take half of the time."""
-    monkeypatch.setattr("experiments.reports.files.save_figures", lambda *_: [])
+    monkeypatch.setattr("riderless.experiments.reports.files.save_figures", lambda *_: [])
 
 
 class Resources(HTMLParser):
@@ -228,7 +228,7 @@ def sheets(everything, tmp_path_factory):
         ]
     folder = tmp_path_factory.mktemp("printed")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("experiments.reports.files.save_figures", lambda *_: [])
+        patch.setattr("riderless.experiments.reports.files.save_figures", lambda *_: [])
         page = write_report(folder, replace(everything, responses=responses, comparisons=comparisons))
     return printed(page), comparisons
 
@@ -325,8 +325,8 @@ def test_a_comparison_without_its_recording_is_refused(everything, tmp_path):
 
 @pytest.mark.usefixtures("_no_files")
 def test_more_windows_than_are_drawn_and_more_drawn_than_paper_gets(everything, tmp_path, monkeypatch):
-    monkeypatch.setattr("experiments.reports.html.WINDOWS_SHOWN", 3)
-    monkeypatch.setattr("experiments.reports.html.WINDOWS_PRINTED", 2)
+    monkeypatch.setattr("riderless.experiments.reports.html.WINDOWS_SHOWN", 3)
+    monkeypatch.setattr("riderless.experiments.reports.html.WINDOWS_PRINTED", 2)
     html = write_report(tmp_path, everything).read_text(encoding="utf-8")
     assert len(re.findall(r'<figure id="w\d+"', html)) == 3
     assert "The 3 of 5 windows that agree least are drawn" in html

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from experiments.reports.paper.folder import write_paper
-from experiments.reports.paper.tables import tex_text
-from models.errors import InputError
+from riderless.experiments.reports.paper.folder import write_paper
+from riderless.experiments.reports.paper.tables import tex_text
+from riderless.models.errors import InputError
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 
 NAMES = {

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import compare
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.reports.html import ReportInput, write_report
+from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.reports.html import ReportInput, write_report
 from tests.experiments.reports.browser import printed, words_of
 from tests.experiments.reports.test_html import _no_files  # noqa: F401
 from tests.experiments.simulated import recording

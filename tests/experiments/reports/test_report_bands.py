@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import compare
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.reports.html import ReportInput, write_report
-from experiments.theory.theory import lean_feedback, open_loop
-from models import catalogue
+from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.reports.html import ReportInput, write_report
+from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.models import catalogue
 from tests.experiments.reports.test_html import _no_files  # noqa: F401
 from tests.experiments.simulated import recording
 

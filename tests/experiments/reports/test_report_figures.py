@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import SampleStatistics
-from experiments.datatypes import Fit
-from experiments.reports import eigenvalues, loop
-from experiments.reports.complex_plane import plane_figure
-from experiments.reports.html import typeset_number
-from experiments.reports.page.window_pictures import PictureAxis, envelope, round_step
+from riderless.experiments.analysis.compare import SampleStatistics
+from riderless.experiments.datatypes import Fit
+from riderless.experiments.reports import eigenvalues, loop
+from riderless.experiments.reports.complex_plane import plane_figure
+from riderless.experiments.reports.html import typeset_number
+from riderless.experiments.reports.page.window_pictures import PictureAxis, envelope, round_step
 
 
 @pytest.mark.parametrize(
@@ -94,5 +94,5 @@ def test_many_runs_share_one_histogram():
 
 
 def test_importing_the_report_does_not_import_the_plotting_library():
-    code = "import sys, experiments.reports.html; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, riderless.experiments.reports.html; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

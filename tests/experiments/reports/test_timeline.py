@@ -13,13 +13,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from experiments.datatypes import LanePath, Rejected
-from experiments.reports.analyze import analyze
-from experiments.reports.timeline.figure import COLUMNS, timeline_figure
-from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, decimated, timeline_of
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.runners.simulated_run import run_lockstep
+from riderless.experiments.datatypes import LanePath, Rejected
+from riderless.experiments.reports.analyze import analyze
+from riderless.experiments.reports.timeline.figure import COLUMNS, timeline_figure
+from riderless.experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, decimated, timeline_of
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.runners.simulated_run import run_lockstep
 from tests.experiments.commands.test_cli import call
 from tests.experiments.simulated import recording
 from tests.hil.machine import gains, rig_of, scenario

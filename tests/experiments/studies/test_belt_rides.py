@@ -4,12 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.studies.path_rides.belt import BELT_WEIGHTS, belt_markdown, belt_rides, is_met, limits_markdown
-from experiments.studies.path_rides.belt_answers import make_rides, read_rides
-from experiments.studies.path_rides.belt_ride import BeltResult, BeltRide, kick_of_lean_rate, ride_belt
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.plant.plant import Kick, Plant, Scenario
+from riderless.experiments.studies.path_rides.belt import (
+    BELT_WEIGHTS,
+    belt_markdown,
+    belt_rides,
+    is_met,
+    limits_markdown,
+)
+from riderless.experiments.studies.path_rides.belt_answers import make_rides, read_rides
+from riderless.experiments.studies.path_rides.belt_ride import BeltResult, BeltRide, kick_of_lean_rate, ride_belt
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick, Plant, Scenario
 
 HARD = BeltRide("Benchmark", 2.5, seed=21, minutes=0.45, weights=BELT_WEIGHTS)  # of those asked for
 GOOD = BeltResult("", 60.0, 7, 0.5, 0.04, 6.0, 0.1, 0.2)

@@ -5,14 +5,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from experiments.studies.fault_injection.cases import CaseOptions, draw_case
-from experiments.studies.fault_injection.judge import judge_case
-from experiments.studies.fault_injection.machines import rig_and_gains
-from experiments.studies.fault_injection.simulate import play_case
-from experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
-from firmware_interface.twins.faults import FaultKind as Kind
-from models.coordinates import DELTA
-from models.linear.path import heading_rate
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from riderless.experiments.studies.fault_injection.judge import judge_case
+from riderless.experiments.studies.fault_injection.machines import rig_and_gains
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.models.coordinates import DELTA
+from riderless.models.linear.path import heading_rate
 from tests.paths import ROOT
 
 COUPLED = CaseOptions(pool=ThreatPool.COUPLED)

@@ -10,29 +10,29 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.studies.fault_injection import campaign
-from experiments.studies.fault_injection.cases import FaultCase, draw_case
-from experiments.studies.fault_injection.docs_table import TABLE_BEGIN, TABLE_END, put_table
-from experiments.studies.fault_injection.judge import REFUSED, judge_case
-from experiments.studies.fault_injection.log_check import WRITTEN_EVERY, check_written_log, is_written
-from experiments.studies.fault_injection.machines import USUAL_SPACE
-from experiments.studies.fault_injection.promises import RODE_THROUGH
-from experiments.studies.fault_injection.ride_plan import RUN_AT, STOP_AT, FaultOnset
-from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played, play_case
-from experiments.studies.fault_injection.summary_table import (
+from riderless.experiments.studies.fault_injection import campaign
+from riderless.experiments.studies.fault_injection.cases import FaultCase, draw_case
+from riderless.experiments.studies.fault_injection.docs_table import TABLE_BEGIN, TABLE_END, put_table
+from riderless.experiments.studies.fault_injection.judge import REFUSED, judge_case
+from riderless.experiments.studies.fault_injection.log_check import WRITTEN_EVERY, check_written_log, is_written
+from riderless.experiments.studies.fault_injection.machines import USUAL_SPACE
+from riderless.experiments.studies.fault_injection.promises import RODE_THROUGH
+from riderless.experiments.studies.fault_injection.ride_plan import RUN_AT, STOP_AT, FaultOnset
+from riderless.experiments.studies.fault_injection.simulate import CASE_LIMITS, Played, play_case
+from riderless.experiments.studies.fault_injection.summary_table import (
     SUMMARY_COLUMNS,
     FaultRow,
     summary_markdown,
     summary_text,
     tally,
 )
-from experiments.studies.fault_injection.threats.fault_list import THREATS
-from experiments.studies.fault_injection.threats.fault_spec import AT_ONCE_CAUSES
-from experiments.studies.fault_injection.timeline import describe_case, timeline
-from hil.loop.limits import Limit
-from hil.loop.states import Cause, State
-from hil.loop.transitions import HARD_RULES
-from models.errors import InputError
+from riderless.experiments.studies.fault_injection.threats.fault_list import THREATS
+from riderless.experiments.studies.fault_injection.threats.fault_spec import AT_ONCE_CAUSES
+from riderless.experiments.studies.fault_injection.timeline import describe_case, timeline
+from riderless.hil.loop.limits import Limit
+from riderless.hil.loop.states import Cause, State
+from riderless.hil.loop.transitions import HARD_RULES
+from riderless.models.errors import InputError
 
 ROUNDS = 4
 LISTED = Path(__file__).parent / "fault_list.json"
@@ -317,7 +317,7 @@ def test_campaigns_of_nonsense_are_refused(count, seed, words):
 def command(*arguments: str):
     import typer
 
-    from experiments.commands.faults import faults
+    from riderless.experiments.commands.faults import faults
 
     app = typer.Typer()
     app.command()(faults)
@@ -342,7 +342,9 @@ def test_command_in_json_and_one_case():
 
 
 def test_command_fails_when_a_promise_is_broken(monkeypatch):
-    monkeypatch.setattr("experiments.studies.fault_injection.judge.QUIET_TIME", 10.0)  # no torque at all is allowed
+    monkeypatch.setattr(
+        "riderless.experiments.studies.fault_injection.judge.QUIET_TIME", 10.0
+    )  # no torque at all is allowed
     shown = command("--count", "1", "--jobs", "1")
     assert shown.exit_code == 1
     assert "riderless faults --seed 1 --case 0" in shown.output.replace("\n", " ")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 from tests.experiments.studies.test_fault_injection import command
 
 

@@ -6,31 +6,42 @@ from functools import partial
 import numpy as np
 import pytest
 
-from experiments.studies.fault_injection import campaign
-from experiments.studies.fault_injection.cases import CaseOptions, FaultPart, draw_case
-from experiments.studies.fault_injection.danger import longest_old_command, measure_danger
-from experiments.studies.fault_injection.docs_table import put_table
-from experiments.studies.fault_injection.judge import judge_case
-from experiments.studies.fault_injection.promises import NO_ANSWER, NO_WATCHDOG, RODE_THROUGH, hidden_by, undefended
-from experiments.studies.fault_injection.ride_plan import RUN_AT, FaultOnset, RidePlan
-from experiments.studies.fault_injection.search.evaluation import evaluate_genes, evaluating
-from experiments.studies.fault_injection.search.evolution import search_unsafe
-from experiments.studies.fault_injection.search.genes import (
+from riderless.experiments.studies.fault_injection import campaign
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, FaultPart, draw_case
+from riderless.experiments.studies.fault_injection.danger import longest_old_command, measure_danger
+from riderless.experiments.studies.fault_injection.docs_table import put_table
+from riderless.experiments.studies.fault_injection.judge import judge_case
+from riderless.experiments.studies.fault_injection.promises import (
+    NO_ANSWER,
+    NO_WATCHDOG,
+    RODE_THROUGH,
+    hidden_by,
+    undefended,
+)
+from riderless.experiments.studies.fault_injection.ride_plan import RUN_AT, FaultOnset, RidePlan
+from riderless.experiments.studies.fault_injection.search.evaluation import evaluate_genes, evaluating
+from riderless.experiments.studies.fault_injection.search.evolution import search_unsafe
+from riderless.experiments.studies.fault_injection.search.genes import (
     GENE_VALUES,
     case_of_genes,
     code_of_genes,
     count_genes,
     genes_of_code,
 )
-from experiments.studies.fault_injection.simulate import play_case
-from experiments.studies.fault_injection.summary_table import DANGER_COLUMNS, summary_markdown, summary_text, tally
-from experiments.studies.fault_injection.threats.fault_list import THREATS, ThreatPool, threats_of
-from experiments.studies.fault_injection.threats.fault_spec import Shape
-from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
-from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import State
-from models.errors import InputError
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.experiments.studies.fault_injection.summary_table import (
+    DANGER_COLUMNS,
+    summary_markdown,
+    summary_text,
+    tally,
+)
+from riderless.experiments.studies.fault_injection.threats.fault_list import THREATS, ThreatPool, threats_of
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Shape
+from riderless.experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
+from riderless.firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import State
+from riderless.models.errors import InputError
 from tests.experiments.studies.test_fault_injection import altered, case_of
 
 PAIRS = CaseOptions(together=2)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.studies import interval_coverage_page
-from experiments.studies.interval_coverage import (
+from riderless.experiments.studies import interval_coverage_page
+from riderless.experiments.studies.interval_coverage import (
     COLOURED_NOISE,
     GYRO_QUANTUM,
     OSCILLATING_ESTIMATORS,
@@ -17,11 +17,11 @@ from experiments.studies.interval_coverage import (
     draw_response,
     study_grid,
 )
-from experiments.studies.interval_coverage_loop import LoopSetting
-from experiments.studies.markdown_tables import put_tables
-from models import catalogue
-from models.errors import InputError
-from models.linear.whipple import system_matrix
+from riderless.experiments.studies.interval_coverage_loop import LoopSetting
+from riderless.experiments.studies.markdown_tables import put_tables
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import system_matrix
 
 QUICK = {name: STUDIED_ESTIMATORS[name] for name in ("single_mode", "single_mode, blocks")}
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.joint_fit import fit
-from experiments.analysis.output_error import Segment, linearise
-from experiments.analysis.verdict.goodness_of_fit import verdicts
-from experiments.analysis.windows.find import find_windows
-from experiments.studies import interval_coverage_loop
-from experiments.studies.interval_coverage_loop import (
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.joint_fit import fit
+from riderless.experiments.analysis.output_error import Segment, linearise
+from riderless.experiments.analysis.verdict.goodness_of_fit import verdicts
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.studies import interval_coverage_loop
+from riderless.experiments.studies.interval_coverage_loop import (
     NOISE_FACTORS,
     STUDY_LOOPS,
     WIDE_PRIORS,
@@ -21,13 +21,13 @@ from experiments.studies.interval_coverage_loop import (
     emulated_responses,
     loop_settings,
 )
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import dynamics_for
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation, emulated_plant
-from models import catalogue
-from models.plant.plant import Scenario
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import dynamics_for
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation, emulated_plant
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 
 LEAN, LQR = LoopSetting("DelftSbW2024", 5.0, 3.0), LoopSetting("Benchmark", 7.0, 1.0)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.campaigns.run import condition_response
-from experiments.recordings.read import read_recording
-from experiments.reports.analysis_text import window_table
-from experiments.studies.interval_coverage_motions import (
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.campaigns.run import condition_response
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.reports.analysis_text import window_table
+from riderless.experiments.studies.interval_coverage_motions import (
     KICK_SIZES,
     MOTION_LOOPS,
     RAMPS,
@@ -15,7 +15,7 @@ from experiments.studies.interval_coverage_motions import (
     ask_motions,
     motion_condition,
 )
-from hil.runners.simulated_run import run_lockstep
+from riderless.hil.runners.simulated_run import run_lockstep
 
 SEED = 2027  # not one of those that the page's tables have
 

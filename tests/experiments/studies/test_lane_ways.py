@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.campaigns.file import plan_campaign
-from experiments.campaigns.rehearsal import dry_run
-from experiments.campaigns.run import run_conditions_in_lockstep
-from experiments.recordings.read import read_recording
-from experiments.studies.lane_ways import LANE_WAYS, WayAnswer, WayWindow, ask_way, ways_markdown
-from hil.design.sampled_plant import continuous, sampled_model
-from models.errors import InputError
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.experiments.campaigns.rehearsal import dry_run
+from riderless.experiments.campaigns.run import run_conditions_in_lockstep
+from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.studies.lane_ways import LANE_WAYS, WayAnswer, WayWindow, ask_way, ways_markdown
+from riderless.hil.design.sampled_plant import continuous, sampled_model
+from riderless.models.errors import InputError
 
 HELD = "held back for 2 s after a push"
 

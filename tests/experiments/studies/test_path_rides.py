@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.studies.path_rides.__main__ import RIDE_DRIVES, rides_markdown
-from experiments.studies.path_rides.ride import ride_task
-from experiments.studies.path_rides.tasks import ride_tasks
+from riderless.experiments.studies.path_rides.__main__ import RIDE_DRIVES, rides_markdown
+from riderless.experiments.studies.path_rides.ride import ride_task
+from riderless.experiments.studies.path_rides.tasks import ride_tasks
 
 TASKS = {task.name: task for task in ride_tasks()}
 RIDDEN = (

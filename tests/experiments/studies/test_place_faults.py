@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.studies.fault_injection import simulate
-from experiments.studies.fault_injection.campaign import run_cases
-from experiments.studies.fault_injection.cases import CaseOptions, draw_case
-from experiments.studies.fault_injection.danger import farthest_under_torque
-from experiments.studies.fault_injection.judge import first_cause, judge_case
-from experiments.studies.fault_injection.machines import CASE_GAIN_SPEEDS, rig_and_gains
-from experiments.studies.fault_injection.simulate import play_case
-from experiments.studies.fault_injection.threats.fault_list import ThreatPool
-from experiments.studies.fault_injection.threats.fault_spec import PlaceKind
-from experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
-from firmware_interface.twins.place.sensor import PLACE_FAULTS
-from hil.design.methods import design
-from hil.loop.states import Cause
-from models.errors import InputError
+from riderless.experiments.studies.fault_injection import simulate
+from riderless.experiments.studies.fault_injection.campaign import run_cases
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from riderless.experiments.studies.fault_injection.danger import farthest_under_torque
+from riderless.experiments.studies.fault_injection.judge import first_cause, judge_case
+from riderless.experiments.studies.fault_injection.machines import CASE_GAIN_SPEEDS, rig_and_gains
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool
+from riderless.experiments.studies.fault_injection.threats.fault_spec import PlaceKind
+from riderless.experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
+from riderless.firmware_interface.twins.place.sensor import PLACE_FAULTS
+from riderless.hil.design.methods import design
+from riderless.hil.loop.states import Cause
+from riderless.models.errors import InputError
 
 PLACE = CaseOptions(pool=ThreatPool.PLACE)
 NAMES = [threat.name for threat in PLACE_THREATS]

@@ -10,20 +10,20 @@ from subprocess import Popen
 import numpy as np
 import pytest
 
-from experiments.studies.fault_injection.realtime.bench import Instant, RealtimeBench
-from experiments.studies.fault_injection.realtime.campaign import (
+from riderless.experiments.studies.fault_injection.realtime.bench import Instant, RealtimeBench
+from riderless.experiments.studies.fault_injection.realtime.campaign import (
     merge_rows,
     realtime_case,
     realtime_cases,
     run_realtime_case,
 )
-from experiments.studies.fault_injection.realtime.faults import REALTIME_FAULTS, When
-from experiments.studies.fault_injection.realtime.judge import judge_lateness, judge_log, time_to_zero
-from firmware_interface.twins.virtual_node import Report
-from hil.logs.header import RunHeader
-from hil.logs.log import RunWriter, read_run
-from hil.loop.tick_record import TICK
-from models.errors import InputError
+from riderless.experiments.studies.fault_injection.realtime.faults import REALTIME_FAULTS, When
+from riderless.experiments.studies.fault_injection.realtime.judge import judge_lateness, judge_log, time_to_zero
+from riderless.firmware_interface.twins.virtual_node import Report
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RunWriter, read_run
+from riderless.hil.loop.tick_record import TICK
+from riderless.models.errors import InputError
 
 pytestmark = pytest.mark.realtime
 
@@ -66,7 +66,9 @@ def test_every_promise_is_kept(case, bench, tmp_path):
 def test_a_signal_while_the_loop_is_being_loaded_ends_it_without_a_run(bench, number):
     root = bench.visit()
     with (root / "said").open("wb") as said:
-        process = Popen([sys.executable, "-m", "experiments.cli", *bench.command(root)], stdout=said, stderr=said)
+        process = Popen(
+            [sys.executable, "-m", "riderless.experiments.cli", *bench.command(root)], stdout=said, stderr=said
+        )
     try:
         while process.poll() is None and "llvmlite" not in Path(f"/proc/{process.pid}/maps").read_text():
             time.sleep(0.01)
@@ -130,9 +132,11 @@ def written(folder, ks, reason="fault"):
 @pytest.fixture
 def _no_replay(monkeypatch):
     """A log without raw bytes cannot be replayed; here only its rows matter."""
-    from hil.runners.replay import Replay
+    from riderless.hil.runners.replay import Replay
 
-    monkeypatch.setattr("experiments.studies.fault_injection.realtime.judge.replay", lambda run: Replay(1, 1, None, ""))
+    monkeypatch.setattr(
+        "riderless.experiments.studies.fault_injection.realtime.judge.replay", lambda run: Replay(1, 1, None, "")
+    )
 
 
 @pytest.mark.usefixtures("_no_replay")
@@ -145,7 +149,7 @@ def test_a_log_with_gaps_or_a_missing_end_is_noticed(tmp_path):
 
 
 def test_rows_of_one_fault_become_one_with_the_worst_of_each():
-    from experiments.studies.fault_injection.summary_table import FaultRow
+    from riderless.experiments.studies.fault_injection.summary_table import FaultRow
 
     good = FaultRow("kill -9", 1, (("killed", 1),), 0.02, "stops", True)
     bad = replace(good, worst=0.03, log_intact=False, violations=("it did not",))

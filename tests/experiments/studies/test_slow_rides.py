@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.studies.fault_injection import campaign
-from experiments.studies.fault_injection.cases import CaseOptions, FaultCase, draw_case
-from experiments.studies.fault_injection.circumstances import BESIDE_FAULTS, CIRCUMSTANCES, ON_WHEELS
-from experiments.studies.fault_injection.judge import NOT_SEEN, judge_case
-from experiments.studies.fault_injection.log_check import check_written_log
-from experiments.studies.fault_injection.machines import USUAL_SPACE, VARIED_BICYCLES
-from experiments.studies.fault_injection.promises import RODE_THROUGH
-from experiments.studies.fault_injection.ride_plan import RUN_AT
-from experiments.studies.fault_injection.simulate import play_case
-from experiments.studies.fault_injection.threats.fault_list import HEALTHY, ThreatPool
-from experiments.studies.fault_injection.threats.fault_spec import Shape
-from experiments.studies.fault_injection.threats.slow_faults import FOUND_WITHIN, SLOW_THREATS
-from hil.loop.states import Cause, State
-from models.errors import InputError
-from models.plant.environment import Surroundings
+from riderless.experiments.studies.fault_injection import campaign
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, FaultCase, draw_case
+from riderless.experiments.studies.fault_injection.circumstances import BESIDE_FAULTS, CIRCUMSTANCES, ON_WHEELS
+from riderless.experiments.studies.fault_injection.judge import NOT_SEEN, judge_case
+from riderless.experiments.studies.fault_injection.log_check import check_written_log
+from riderless.experiments.studies.fault_injection.machines import USUAL_SPACE, VARIED_BICYCLES
+from riderless.experiments.studies.fault_injection.promises import RODE_THROUGH
+from riderless.experiments.studies.fault_injection.ride_plan import RUN_AT
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.experiments.studies.fault_injection.threats.fault_list import HEALTHY, ThreatPool
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Shape
+from riderless.experiments.studies.fault_injection.threats.slow_faults import FOUND_WITHIN, SLOW_THREATS
+from riderless.hil.loop.states import Cause, State
+from riderless.models.errors import InputError
+from riderless.models.plant.environment import Surroundings
 from tests.experiments.studies.test_fault_injection import altered, command
 
 SLOW, HEALTHY_RIDES = CaseOptions(pool=ThreatPool.SLOW), CaseOptions(pool=ThreatPool.NONE)

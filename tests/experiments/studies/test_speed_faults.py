@@ -1,14 +1,14 @@
 """Faults of what keeps the speed: promises kept, and broken where the loop's judgement is put out of action."""
 
-from experiments.studies.fault_injection.campaign import run_cases
-from experiments.studies.fault_injection.cases import CaseOptions, draw_case
-from experiments.studies.fault_injection.judge import judge_case
-from experiments.studies.fault_injection.machines import PACED_SPACE
-from experiments.studies.fault_injection.simulate import play_case
-from experiments.studies.fault_injection.threats.fault_list import ThreatPool
-from experiments.studies.fault_injection.threats.fault_spec import SpeedKind
-from experiments.studies.fault_injection.threats.speed_faults import SPEED_THREATS
-from firmware_interface.twins.speed.belt import BELT_FAULTS
+from riderless.experiments.studies.fault_injection.campaign import run_cases
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from riderless.experiments.studies.fault_injection.judge import judge_case
+from riderless.experiments.studies.fault_injection.machines import PACED_SPACE
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool
+from riderless.experiments.studies.fault_injection.threats.fault_spec import SpeedKind
+from riderless.experiments.studies.fault_injection.threats.speed_faults import SPEED_THREATS
+from riderless.firmware_interface.twins.speed.belt import BELT_FAULTS
 
 SPEED = CaseOptions(pool=ThreatPool.SPEED)
 NAMES = [threat.name for threat in SPEED_THREATS]

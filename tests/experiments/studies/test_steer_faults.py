@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from experiments.studies.fault_injection.cases import CaseOptions, draw_case
-from experiments.studies.fault_injection.circumstances import turning_torque
-from experiments.studies.fault_injection.judge import judge_case
-from experiments.studies.fault_injection.machines import VARIED_SPEEDS, rig_and_gains
-from experiments.studies.fault_injection.ride_plan import FaultOnset
-from experiments.studies.fault_injection.simulate import play_case
-from experiments.studies.fault_injection.threats.fault_list import THREATS, ThreatPool, threats_of
-from experiments.studies.fault_injection.threats.steer_faults import steer_threats
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.design.closed_loop import SampledLoop
-from hil.design.sampled_plant import sampled_model
-from hil.design.steered.sampled_steer import sampled_steer
-from hil.loop.states import State
-from hil.rig.stable import FASTEST_GROWTH
-from models.errors import InputError
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from riderless.experiments.studies.fault_injection.circumstances import turning_torque
+from riderless.experiments.studies.fault_injection.judge import judge_case
+from riderless.experiments.studies.fault_injection.machines import VARIED_SPEEDS, rig_and_gains
+from riderless.experiments.studies.fault_injection.ride_plan import FaultOnset
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.experiments.studies.fault_injection.threats.fault_list import THREATS, ThreatPool, threats_of
+from riderless.experiments.studies.fault_injection.threats.steer_faults import steer_threats
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.sampled_plant import sampled_model
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.hil.loop.states import State
+from riderless.hil.rig.stable import FASTEST_GROWTH
+from riderless.models.errors import InputError
 
 KINDS = ("rate", "angle")
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from experiments.recordings.foreign.delft import DELFT_LAW
-from experiments.studies.two_experiments.predictions import loop, responses
-from experiments.studies.two_experiments.pull_tests import read_pull_tests
-from experiments.theory.theory import lean_feedback
-from models.errors import InputError
+from riderless.experiments.recordings.foreign.delft import DELFT_LAW
+from riderless.experiments.studies.two_experiments.predictions import loop, responses
+from riderless.experiments.studies.two_experiments.pull_tests import read_pull_tests
+from riderless.experiments.theory.theory import lean_feedback
+from riderless.models.errors import InputError
 from tests.experiments.recordings.shaken_log import BICYCLE, Variant, ride
 from tests.paths import SHARED
 

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.studies.markdown_tables import put_tables
-from experiments.studies.verdict_calibration import judge
-from experiments.studies.verdict_calibration.judge import CampaignAnswer, ask_all, read_answers
-from experiments.studies.verdict_calibration.page import (
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.studies.markdown_tables import put_tables
+from riderless.experiments.studies.verdict_calibration import judge
+from riderless.experiments.studies.verdict_calibration.judge import CampaignAnswer, ask_all, read_answers
+from riderless.experiments.studies.verdict_calibration.page import (
     ANSWER_GROUPS,
     binomial_bounds,
     calibration_tables,
     holm,
 )
-from experiments.studies.verdict_calibration.simulate import campaign_responses, true_machine
-from experiments.studies.verdict_calibration.strata import HONEST_STRATA, STRATA, study_campaigns
-from hil.rig.rig import Rig
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.linear.perturbed import Variant
+from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses, true_machine
+from riderless.experiments.studies.verdict_calibration.strata import HONEST_STRATA, STRATA, study_campaigns
+from riderless.hil.rig.rig import Rig
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
 
 PLAN = study_campaigns(16, 5)
 

@@ -11,15 +11,15 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from experiments.terminal.console import print_verdict
-from experiments.terminal.tables import GAP, table_blocks
-from hil.runners.simulated_run import run_lockstep
+from riderless.experiments.terminal.console import print_verdict
+from riderless.experiments.terminal.tables import GAP, table_blocks
+from riderless.hil.runners.simulated_run import run_lockstep
 from tests.hil.machine import gains, rig_of, scenario
 
 WIDTHS = (60, 80, 100, 120)
 SHOW = """
 import fcntl, shlex, struct, sys, termios
-from experiments.cli import app
+from riderless.experiments.cli import app
 for columns in map(int, sys.argv[1].split(",")):
     if columns:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))

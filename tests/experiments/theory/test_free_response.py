@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.windows.cut import make_window
-from experiments.theory.free_response import free_response, simulate_free_response, speed_nodes, step_maps
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import lean_feedback, open_loop
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.theory.free_response import free_response, simulate_free_response, speed_nodes, step_maps
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 
 SILVER = open_loop(catalogue.load_bicycle("Silver"))
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.datatypes import Dynamics
-from experiments.theory.kalman import SETTLING_DOUBLINGS, innovation_filter
+from riderless.experiments.datatypes import Dynamics
+from riderless.experiments.theory.kalman import SETTLING_DOUBLINGS, innovation_filter
 
 DT = 0.005  # s
 RNG = np.random.default_rng(3)

@@ -5,15 +5,15 @@ from functools import partial
 
 import numpy as np
 
-from experiments.campaigns.file import plan_campaign
-from experiments.recordings.runs import played_torque
-from experiments.studies.chosen_runs import USUAL_STUDY
-from experiments.theory.excited_loop import excited_loop
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.task import Task
-from hil.runners import emulation
-from hil.runners.simulated_run import run_lockstep
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.experiments.recordings.runs import played_torque
+from riderless.experiments.studies.chosen_runs import USUAL_STUDY
+from riderless.experiments.theory.excited_loop import excited_loop
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import emulation
+from riderless.hil.runners.simulated_run import run_lockstep
 
 STIFF = "Silver stiff 7.0 m/s kicked 0.4 s"
 PITCH_BIAS = -0.06  # rad/s, of the emulated gyro: three times the usual

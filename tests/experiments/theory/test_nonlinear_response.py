@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from experiments.theory.free_response import free_response
-from experiments.theory.machine_steps import Nonlinearities
-from experiments.theory.nonlinear_response import nonlinear_response
-from experiments.theory.theory import fixed, lean_feedback, open_loop
-from models import catalogue
-from models.coordinates import DELTA, PHI_DOT
-from models.errors import InputError
-from models.plant.plant import Instruments, Plant, Scenario, SteerDrive
+from riderless.experiments.theory.free_response import free_response
+from riderless.experiments.theory.machine_steps import Nonlinearities
+from riderless.experiments.theory.nonlinear_response import nonlinear_response
+from riderless.experiments.theory.theory import fixed, lean_feedback, open_loop
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, PHI_DOT
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive
 from tests.experiments.simulated import sampled_lean_feedback
 
 DT = 0.005  # s

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from experiments.theory.kalman import settled_covariance
-from experiments.theory.run_theory import fix_deviation, loop_theory
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.fitting import with_emulated_place
-from hil.rig.rig import Rig
-from hil.runners.simulated_run import run_lockstep
-from models import catalogue
-from models.plant.plant import Scenario
+from riderless.experiments.theory.kalman import settled_covariance
+from riderless.experiments.theory.run_theory import fix_deviation, loop_theory
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.fitting import with_emulated_place
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import catalogue
+from riderless.models.plant.plant import Scenario
 
 
 def test_the_heading_that_noise_makes_is_foretold(tmp_path):

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from experiments.dynamics import MACHINE_QUANTITIES, usual_std
-from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import fixed, lean_feedback, open_loop
-from experiments.theory.uncertainty_bands import eigenvalue_band, eigenvalue_derivatives, monte_carlo
-from hil.design.closed_loop import SampledLoop
-from hil.design.methods import design
-from hil.design.sampled_plant import LoopTiming
-from hil.loop.observer import Observer
-from models import catalogue
-from models.coordinates import PHI_DOT
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.experiments.dynamics import MACHINE_QUANTITIES, usual_std
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import fixed, lean_feedback, open_loop
+from riderless.experiments.theory.uncertainty_bands import eigenvalue_band, eigenvalue_derivatives, monte_carlo
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.loop.observer import Observer
+from riderless.models import catalogue
+from riderless.models.coordinates import PHI_DOT
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.whipple import input_matrix, system_matrix
 from tests.experiments.simulated import sampled_lean_feedback
 
 BALANCE = catalogue.load_bicycle("Balanceassistv1")
@@ -61,7 +61,7 @@ def test_a_band_near_a_double_root_says_that_it_is_not_linear():
 
 
 def _double_root():
-    from models.linear.modes import critical_speeds
+    from riderless.models.linear.modes import critical_speeds
 
     return critical_speeds(BALANCE).double_root
 
@@ -91,8 +91,8 @@ def test_slopes_are_difference_quotients_of_the_eigenvalue(name, theory):
 
 def sampled(bicycle):
     """The whole loop of a run under LQR, as a theory."""
-    from experiments.datatypes import Dynamics
-    from experiments.dynamics import Theory
+    from riderless.experiments.datatypes import Dynamics
+    from riderless.experiments.dynamics import Theory
 
     schedule = design(bicycle, "lqr", (3.0, 4.0, 5.0), LoopTiming())
 
@@ -134,7 +134,7 @@ def test_a_long_delay_of_the_sampled_loop_is_that_of_a_loop_sampled_more_often(m
     drive = SampledLoop(SILVER, schedule, **HARDWARE)
     whole, part = divmod(0.005 + more, 0.005)
     whole, part = (int(whole), part) if part > 1e-9 else (int(whole) - 1, 0.005)
-    from hil.design.sampled_plant import sample
+    from riderless.hil.design.sampled_plant import sample
 
     A, b = drive.real.system(v)
     old = sample(A, b, LoopTiming(1 / part, 0, 0.005))

@@ -6,12 +6,12 @@ from operator import xor
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, TX_SIZE, new_link
-from firmware_interface.devices.odrive import receive, speak
-from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE
-from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, TX_SIZE, new_link
+from riderless.firmware_interface.devices.odrive import receive, speak
+from riderless.firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE
+from riderless.firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
+from riderless.firmware_interface.twins.twin import TwinConfig
 
 ALL = ROLE_DRIVE | ROLE_STEER | ROLE_WHEEL
 GEAR = 8.0

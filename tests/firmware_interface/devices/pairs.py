@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration, calibrate, new_clock
-from firmware_interface.devices.driver import Device, Introduction
-from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_SPEED, hear, new_link, say
-from firmware_interface.devices.registry import DEVICES, device
-from firmware_interface.devices.speed.speed_memory import SPEED_SAY
-from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
-from firmware_interface.node import reference_codec
-from firmware_interface.twins.twin import STEP_RATE, TwinConfig
+from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.devices.driver import Device, Introduction
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_SPEED, hear, new_link, say
+from riderless.firmware_interface.devices.registry import DEVICES, device
+from riderless.firmware_interface.devices.speed.speed_memory import SPEED_SAY
+from riderless.firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.twins.twin import STEP_RATE, TwinConfig
 from tests.firmware_interface.wire import record
 
 RATE, WATCHDOG = 200, 0.05
@@ -71,7 +71,7 @@ class Pair:
             settings={**settings, "baud": 921600},
             faults=faults,
         )
-        self.twin = importlib.import_module(f"firmware_interface.twins.{DEVICES[name]}").make(config)
+        self.twin = importlib.import_module(f"riderless.firmware_interface.twins.{DEVICES[name]}").make(config)
         self.readings, self.k, self.seq = READINGS.copy(), 0, 0
         self.down, self.up = down, up
         self.pending = b""

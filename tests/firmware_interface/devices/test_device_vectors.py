@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from firmware_interface.framing import crc_ccitt, crc_xmodem
+from riderless.firmware_interface.framing import crc_ccitt, crc_xmodem
 from tests.firmware_interface.wire import framed
 from tests.paths import REFERENCE
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.devices.driver import Device
-from firmware_interface.devices.link import (
+from riderless.firmware_interface.devices.driver import Device
+from riderless.firmware_interface.devices.link import (
     LINK_STATE,
     ROLE_DRIVE,
     ROLE_IMU,
@@ -16,11 +16,11 @@ from firmware_interface.devices.link import (
     ROLE_WHEEL,
     hear,
 )
-from firmware_interface.devices.registry import DEVICES, device
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.devices.registry import DEVICES, device
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
 from tests.firmware_interface.devices.pairs import READINGS, SCALES, SETTINGS, Pair, linked
 
 NAMES = tuple(DEVICES)

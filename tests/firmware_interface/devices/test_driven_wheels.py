@@ -10,12 +10,12 @@ import time
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.link import new_link
-from firmware_interface.devices.registry import device
-from firmware_interface.devices.speed import odrive_wheel, vesc_wheel
-from firmware_interface.devices.speed.speed_memory import (
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.link import new_link
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.devices.speed import odrive_wheel, vesc_wheel
+from riderless.firmware_interface.devices.speed.speed_memory import (
     SPEED_FAULT,
     SPEED_HEARD,
     SPEED_REPORTED,
@@ -26,15 +26,15 @@ from firmware_interface.devices.speed.speed_memory import (
     SPEED_STOPPED,
     SPEED_TIMED_OUT,
 )
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_KIND_RATE
-from firmware_interface.twins.odrive import ODriveTwin
-from firmware_interface.twins.pseudo_port import PseudoPort
-from firmware_interface.twins.speed.odrive_wheel import make as make_odrive_wheel
-from firmware_interface.twins.speed.vesc_wheel import make as make_vesc_wheel
-from firmware_interface.twins.twin import TwinConfig
-from firmware_interface.twins.vesc import VescTwin
-from firmware_interface.udp_port import open_line
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND_KIND_RATE
+from riderless.firmware_interface.twins.odrive import ODriveTwin
+from riderless.firmware_interface.twins.pseudo_port import PseudoPort
+from riderless.firmware_interface.twins.speed.odrive_wheel import make as make_odrive_wheel
+from riderless.firmware_interface.twins.speed.vesc_wheel import make as make_vesc_wheel
+from riderless.firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins.vesc import VescTwin
+from riderless.firmware_interface.udp_port import open_line
 
 VESC = {"pole_pairs": 7.0, "gear_ratio": 4.0, "wheel_radius_m": 0.3}
 ODRIVE = {"axis": 0.0, "gear_ratio": 4.0, "wheel_radius_m": 0.3}

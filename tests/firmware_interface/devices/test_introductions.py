@@ -10,15 +10,15 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.registry import device
-from firmware_interface.errors import DeviceError
-from firmware_interface.port import open_port
-from firmware_interface.twins import odrive, own_node, vectornav, vesc
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.port import open_port
+from riderless.firmware_interface.twins import odrive, own_node, vectornav, vesc
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.twin import TwinConfig
 from tests.firmware_interface.devices.pairs import SETTINGS
 
 pytestmark = pytest.mark.realtime  # a device lives in a thread, and is waited for as long as a real one

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.devices import odrive_text
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, TX_SIZE
-from firmware_interface.devices.odrive import DEVICE
-from firmware_interface.devices.registry import device
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import (
+from riderless.firmware_interface.devices import odrive_text
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, TX_SIZE
+from riderless.firmware_interface.devices.odrive import DEVICE
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     FAULT_DRIVE,
@@ -22,7 +22,7 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.twins.odrive import ODriveTwin
+from riderless.firmware_interface.twins.odrive import ODriveTwin
 from tests.firmware_interface.devices.odrive_bench import (
     ALL,
     ANSWERS,

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.devices import odrive_setup
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.odrive import receive
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE
-from firmware_interface.twins.odrive import ODriveTwin
+from riderless.firmware_interface.devices import odrive_setup
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.odrive import receive
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE
+from riderless.firmware_interface.twins.odrive import ODriveTwin
 from tests.firmware_interface.devices.odrive_bench import (
     GEAR,
     READINGS,

@@ -4,15 +4,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from firmware_interface.devices import odrive_setup
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.odrive import DEVICE
-from firmware_interface.devices.odrive_setup import introduce
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
+from riderless.firmware_interface.devices import odrive_setup
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.odrive import DEVICE
+from riderless.firmware_interface.devices.odrive_setup import introduce
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
 from tests.firmware_interface.devices.odrive_bench import GEAR, READINGS, SETTINGS, Bench, checked, config
 
 PORT = SimpleNamespace(path="/dev/ttyODRIVE", baud=921600)

@@ -8,11 +8,11 @@ import time
 import numpy as np
 import pytest
 
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.link import new_link
-from firmware_interface.devices.registry import device
-from firmware_interface.devices.speed import treadmill
-from firmware_interface.devices.speed.speed_memory import (
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.link import new_link
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.devices.speed import treadmill
+from riderless.firmware_interface.devices.speed.speed_memory import (
     SPEED_AIM,
     SPEED_ANSWERED,
     SPEED_HEARD,
@@ -24,11 +24,11 @@ from firmware_interface.devices.speed.speed_memory import (
     SPEED_STATUS,
     SPEED_STOPPED,
 )
-from firmware_interface.errors import DeviceError
-from firmware_interface.twins.pseudo_port import PseudoPort
-from firmware_interface.twins.speed.belt import BeltFault, new_belt
-from firmware_interface.twins.speed.treadmill import TreadmillTwin
-from firmware_interface.udp_port import open_line
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.twins.pseudo_port import PseudoPort
+from riderless.firmware_interface.twins.speed.belt import BeltFault, new_belt
+from riderless.firmware_interface.twins.speed.treadmill import TreadmillTwin
+from riderless.firmware_interface.udp_port import open_line
 from tests.paths import DOCS
 
 

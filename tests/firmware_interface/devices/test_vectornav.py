@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration, calibrate, new_clock
-from firmware_interface.devices import vectornav
-from firmware_interface.devices.link import LINK_STATE, ROLE_IMU, TX_SIZE, hear, new_link, say
-from firmware_interface.devices.registry import device
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND, COMMAND_ENABLE, SAMPLE
+from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.devices import vectornav
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_IMU, TX_SIZE, hear, new_link, say
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND, COMMAND_ENABLE, SAMPLE
 from tests.firmware_interface.wire import as_bytes, record
 from tests.paths import REFERENCE
 

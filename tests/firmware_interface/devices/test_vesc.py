@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
-from firmware_interface.messages import (
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     FAULT_DRIVE,

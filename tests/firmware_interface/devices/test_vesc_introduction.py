@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.devices import vesc
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
-from firmware_interface.errors import DeviceError
+from riderless.firmware_interface.devices import vesc
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
+from riderless.firmware_interface.errors import DeviceError
 from tests.firmware_interface.devices.vesc_bench import SETTINGS, answer, framed
 
 VERSION = framed(b"\x00\x06\x02" + b"410\0" + bytes(17))

@@ -6,13 +6,18 @@ import struct
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import DELTA_READING, Calibration, drive_command
-from firmware_interface.devices import vesc
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
-from firmware_interface.twins.twin import TwinConfig
-from firmware_interface.twins.vesc import VescTwin
+from riderless.firmware_interface.calibration import DELTA_READING, Calibration, drive_command
+from riderless.firmware_interface.devices import vesc
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import (
+    COMMAND_ENABLE,
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_RATE,
+    COMMAND_KIND_TORQUE,
+)
+from riderless.firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins.vesc import VescTwin
 from tests.firmware_interface.devices.test_vesc_introduction import VERSION, introduced
 from tests.firmware_interface.devices.vesc_bench import ASKED, SETTINGS, answer, framed, fresh, told
 

@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from firmware_interface.devices import vesc
-from firmware_interface.devices.vesc_codes import VescCommand
-from firmware_interface.messages import (
+from riderless.firmware_interface.devices import vesc
+from riderless.firmware_interface.devices.vesc_codes import VescCommand
+from riderless.firmware_interface.messages import (
     COMMAND_ENABLE,
 )
 from tests.firmware_interface.devices.vesc_bench import (

@@ -5,9 +5,9 @@ import struct
 
 import numpy as np
 
-from firmware_interface.devices import vesc
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, new_link
-from firmware_interface.messages import (
+from riderless.firmware_interface.devices import vesc
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, new_link
+from riderless.firmware_interface.messages import (
     COMMAND,
 )
 from tests.firmware_interface.wire import as_bytes, record

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.twins.c_library import SOURCES
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.twins.c_library import SOURCES
 
 STRICT = re.search(r"^STRICT := (.*)$", (SOURCES / "Makefile").read_text(), re.MULTILINE)[1].split()
 FUZZ = Path(__file__).with_name("c_fuzz.c")

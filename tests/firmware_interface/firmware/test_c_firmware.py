@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD
-from firmware_interface.messages import RAW
-from firmware_interface.node import protocol, reference_codec
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.twins import c_library
-from firmware_interface.twins.c_node import FirmwareInC
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD
+from riderless.firmware_interface.messages import RAW
+from riderless.firmware_interface.node import protocol, reference_codec
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.twins import c_library
+from riderless.firmware_interface.twins.c_node import FirmwareInC
 from tests.firmware_interface.node.test_protocol import COMMANDS, FRAMES, HELLOS, SAMPLES
 from tests.firmware_interface.test_framing import PAYLOADS
 from tests.firmware_interface.wire import SESSION, as_bytes, command_frame, encoded, record

@@ -11,13 +11,20 @@ import subprocess
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.framing import new_decoder
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU
-from firmware_interface.node import reference_codec
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.node.rules import firmware_latch, firmware_receive
-from firmware_interface.twins.c_library import SOURCES
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.framing import new_decoder
+from riderless.firmware_interface.messages import (
+    COMMAND_CLEAR,
+    COMMAND_ENABLE,
+    FAULT_BUS,
+    FAULT_DRIVE,
+    FAULT_ENCODER,
+    FAULT_IMU,
+)
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.node.rules import firmware_latch, firmware_receive
+from riderless.firmware_interface.twins.c_library import SOURCES
 from tests.firmware_interface.wire import as_bytes
 
 unicorn = pytest.importorskip("unicorn", reason="unicorn, an emulator of processors, is not installed")

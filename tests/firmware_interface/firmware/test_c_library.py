@@ -2,12 +2,12 @@
 
 import pytest
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.twins import c_library, c_node
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.virtual_node import NodeConfig
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.twins import c_library, c_node
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.virtual_node import NodeConfig
 from tests.firmware_interface.firmware.test_c_firmware import CALIBRATION
 
 

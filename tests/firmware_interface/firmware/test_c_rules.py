@@ -2,9 +2,9 @@
 
 import pytest
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.twins.c_library import build_library
-from firmware_interface.twins.c_node import FirmwareInC
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.twins.c_library import build_library
+from riderless.firmware_interface.twins.c_node import FirmwareInC
 from tests.firmware_interface.node import test_kinds as kinds
 from tests.firmware_interface.node import test_old_commands as old_commands
 from tests.firmware_interface.node import test_rules as rules

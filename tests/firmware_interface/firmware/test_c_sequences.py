@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import new_decoder
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_WATCHDOG
-from firmware_interface.node import reference_codec
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.node.rules import (
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import new_decoder
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_WATCHDOG
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_receive,
     firmware_sample,
 )
-from firmware_interface.twins import c_library
-from firmware_interface.twins.c_node import FirmwareInC
-from firmware_interface.twins.faults import BOTH_WAYS, TO_NODE, Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.virtual_node import CORES
+from riderless.firmware_interface.twins import c_library
+from riderless.firmware_interface.twins.c_node import FirmwareInC
+from riderless.firmware_interface.twins.faults import BOTH_WAYS, TO_NODE, Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.faulty_link import fetch, post
+from riderless.firmware_interface.twins.virtual_node import CORES
 from tests.firmware_interface.firmware.test_c_firmware import CALIBRATION, PERIOD, hear, opened_core, said
 from tests.firmware_interface.node.test_protocol import FRAMES, U16
 from tests.firmware_interface.wire import as_bytes, command_frame

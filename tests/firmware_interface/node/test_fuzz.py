@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration, calibrate, new_clock
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
-from firmware_interface.node import hello, reference_codec
+from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
+from riderless.firmware_interface.node import hello, reference_codec
 from tests.firmware_interface.twins.damaged_line import Oracle, kind_of, stream
 from tests.tools.fuzz import Fuzz
 

@@ -6,10 +6,10 @@ import tty
 
 import pytest
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.node import reference_codec
-from firmware_interface.node.hello import ask_hello
-from firmware_interface.port import open_port
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.hello import ask_hello
+from riderless.firmware_interface.port import open_port
 from tests.firmware_interface.listener import device
 
 HELLO = reference_codec.HelloFrame(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000, 5)

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_FRAME
-from firmware_interface.messages import (
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import MAX_FRAME
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
@@ -19,7 +19,7 @@ from firmware_interface.messages import (
     STATUS_SATURATED,
     STATUS_WATCHDOG,
 )
-from firmware_interface.node import firmware_state, reference_codec
+from riderless.firmware_interface.node import firmware_state, reference_codec
 from tests.firmware_interface.node import test_rules as rules
 from tests.firmware_interface.wire import SESSION
 

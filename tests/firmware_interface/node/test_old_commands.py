@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from firmware_interface.messages import (
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     STATUS_ENABLED,

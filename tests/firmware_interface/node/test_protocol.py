@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.framing import new_decoder
-from firmware_interface.messages import (
+from riderless.firmware_interface.framing import new_decoder
+from riderless.firmware_interface.messages import (
     COMMAND,
     COMMAND_CLEAR,
     COMMAND_ENABLE,
@@ -19,7 +19,7 @@ from firmware_interface.messages import (
     COMMAND_KIND_TORQUE,
     RAW,
 )
-from firmware_interface.node import layouts, protocol, reference_codec
+from riderless.firmware_interface.node import layouts, protocol, reference_codec
 from tests.firmware_interface.wire import SESSION, as_bytes, encoded, payloads, record, sample_frame
 from tests.paths import DOCS
 

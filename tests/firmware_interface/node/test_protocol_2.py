@@ -2,10 +2,10 @@
 
 import pytest
 
-from firmware_interface.devices.registry import device_of_run
-from firmware_interface.messages import COMMAND, COMMAND_ENABLE, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, RAW
-from firmware_interface.node import protocol_2, reference_codec
-from firmware_interface.node.protocol import new_receiver
+from riderless.firmware_interface.devices.registry import device_of_run
+from riderless.firmware_interface.messages import COMMAND, COMMAND_ENABLE, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, RAW
+from riderless.firmware_interface.node import protocol_2, reference_codec
+from riderless.firmware_interface.node.protocol import new_receiver
 from tests.firmware_interface.node.test_protocol import COMMAND_1234
 from tests.firmware_interface.wire import as_bytes, encoded, record
 

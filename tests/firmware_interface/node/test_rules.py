@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_FRAME, new_decoder
-from firmware_interface.messages import (
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.framing import MAX_FRAME, new_decoder
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     FAULT_DRIVE,
@@ -16,9 +16,9 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.node import reference_codec
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.node.rules import (
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_receive,

@@ -5,8 +5,8 @@ Run as ``python -m tests.firmware_interface.twins.controller PATH``.
 
 import sys
 
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
-from firmware_interface.port import open_port
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
+from riderless.firmware_interface.port import open_port
 from tests.firmware_interface.listener import Listener
 
 

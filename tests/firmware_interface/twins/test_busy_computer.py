@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.twins.faults import READING_NAMES
-from firmware_interface.twins.machine import VirtualMachine
-from firmware_interface.twins.twin import STEP_RATE
-from firmware_interface.twins.virtual_node import VirtualNode
-from hil.loop.clock_offset import TIMEBASE, follow_clock
-from hil.loop.limits import Limits
-from hil.rig.file import read_rig
-from hil.runners.emulation import emulated_machine
+from riderless.firmware_interface.twins.faults import READING_NAMES
+from riderless.firmware_interface.twins.machine import VirtualMachine
+from riderless.firmware_interface.twins.twin import STEP_RATE
+from riderless.firmware_interface.twins.virtual_node import VirtualNode
+from riderless.hil.loop.clock_offset import TIMEBASE, follow_clock
+from riderless.hil.loop.limits import Limits
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners.emulation import emulated_machine
 from tests.paths import DOCS
 
 SECONDS = 3.0

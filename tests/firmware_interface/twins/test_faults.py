@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.twins.faults import BOTH_WAYS, READING_NAMES, Fault, pack_faults
-from firmware_interface.twins.faults import FaultKind as Kind
-from models.plant.sensors import READINGS as OF_THE_PLANT
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.twins.faults import BOTH_WAYS, READING_NAMES, Fault, pack_faults
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.models.plant.sensors import READINGS as OF_THE_PLANT
 
 
 @pytest.mark.parametrize(

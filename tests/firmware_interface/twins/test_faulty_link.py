@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from firmware_interface.node import reference_codec
-from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Fault, pack_faults
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.faulty_link import fetch, new_mail, next_arrival, post
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Fault, pack_faults
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.faulty_link import fetch, new_mail, next_arrival, post
 from tests.firmware_interface.wire import as_bytes, command_frame, sample_frame
 
 PERIOD = 0.005

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.framing import MAX_FRAME, new_decoder
-from firmware_interface.messages import (
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.framing import MAX_FRAME, new_decoder
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     FAULT_DRIVE,
@@ -16,18 +16,18 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.node import reference_codec
-from firmware_interface.node.firmware_state import new_firmware
-from firmware_interface.node.rules import (
+from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.node.rules import (
     firmware_latch,
     firmware_receive,
     firmware_sample,
     open_session,
 )
-from firmware_interface.twins.faults import TO_NODE, Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
+from riderless.firmware_interface.twins.faults import TO_NODE, Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.faulty_link import fetch, post
+from riderless.firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
 from tests.firmware_interface.wire import SESSION, as_bytes, command_frame
 
 PERIOD = 0.005

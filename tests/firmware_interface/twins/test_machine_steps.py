@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.twins.faults import READING_NAMES
-from firmware_interface.twins.twin import STEP_RATE
-from hil.rig.file import read_rig
-from hil.runners.emulation import emulated_machine
+from riderless.firmware_interface.twins.faults import READING_NAMES
+from riderless.firmware_interface.twins.twin import STEP_RATE
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners.emulation import emulated_machine
 from tests.paths import DOCS
 
 COMMAND = bytes(range(1, 14))  # as long as one of the node

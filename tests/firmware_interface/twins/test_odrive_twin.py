@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.twins import odrive
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.twins import odrive
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
 from tests.firmware_interface.devices.odrive_bench import GEAR, READINGS, checked, config
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from firmware_interface.calibration import calibrate, new_clock
-from firmware_interface.devices import vectornav as driver
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import SAMPLE
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.twin import STEP_RATE
-from firmware_interface.twins.vectornav import VectorNavTwin, make
+from riderless.firmware_interface.calibration import calibrate, new_clock
+from riderless.firmware_interface.devices import vectornav as driver
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import SAMPLE
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.twin import STEP_RATE
+from riderless.firmware_interface.twins.vectornav import VectorNavTwin, make
 from tests.firmware_interface.twins.test_vectornav_twin import (
     OFF,
     ORDER,

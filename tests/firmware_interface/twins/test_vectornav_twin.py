@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices import vectornav as driver
-from firmware_interface.devices.link import ROLE_IMU, new_link
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.twin import STEP_RATE, TwinConfig
-from firmware_interface.twins.vectornav import VectorNavTwin, make
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices import vectornav as driver
+from riderless.firmware_interface.devices.link import ROLE_IMU, new_link
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.twin import STEP_RATE, TwinConfig
+from riderless.firmware_interface.twins.vectornav import VectorNavTwin, make
 from tests.firmware_interface.wire import as_bytes
 
 READINGS = np.array([0.1, -0.2, 0.3, 0.4, -0.5, -9.7, 0.25, 6.0, 1.2])

@@ -7,12 +7,12 @@ import tty
 import numpy as np
 import pytest
 
-from firmware_interface.calibration import calibrate, drive_command, new_clock
-from firmware_interface.devices import vesc as driver
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_STEER, hear, new_link, say
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import (
+from riderless.firmware_interface.calibration import calibrate, drive_command, new_clock
+from riderless.firmware_interface.devices import vesc as driver
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_STEER, hear, new_link, say
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import (
     COMMAND,
     COMMAND_CLEAR,
     COMMAND_ENABLE,
@@ -21,11 +21,11 @@ from firmware_interface.messages import (
     SAMPLE,
     STATUS_STOP_BUTTON,
 )
-from firmware_interface.port import open_port
-from firmware_interface.twins import vesc
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.twin import STEP_RATE
+from riderless.firmware_interface.port import open_port
+from riderless.firmware_interface.twins import vesc
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.twin import STEP_RATE
 from tests.firmware_interface.listener import device as in_a_thread
 from tests.firmware_interface.twins.test_vesc_twin import OFF, ON, RATE, READINGS, SETTINGS, TRIPPED, WATCHDOG, config
 from tests.firmware_interface.wire import as_bytes, record

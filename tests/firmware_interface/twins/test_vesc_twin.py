@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
-from firmware_interface.messages import (
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
+from riderless.firmware_interface.messages import (
     STATUS_ENABLED,
     STATUS_WATCHDOG,
 )
-from firmware_interface.twins import vesc
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins import vesc
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.twin import TwinConfig
 from tests.paths import REFERENCE
 
 SETTINGS = {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0}

@@ -15,15 +15,15 @@ import time
 import numpy as np
 import pytest
 
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
-from firmware_interface.node.hello import ask_hello
-from firmware_interface.port import open_port
-from firmware_interface.twins import c_library
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, pack_faults
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.faulty_link import new_mail, post
-from firmware_interface.twins.virtual_node import NodeConfig, Report, VirtualNode, spawn
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
+from riderless.firmware_interface.node.hello import ask_hello
+from riderless.firmware_interface.port import open_port
+from riderless.firmware_interface.twins import c_library
+from riderless.firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, pack_faults
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.faulty_link import new_mail, post
+from riderless.firmware_interface.twins.virtual_node import NodeConfig, Report, VirtualNode, spawn
 from tests.firmware_interface.listener import Listener
 from tests.firmware_interface.twins.plants import Broken, Short, Spinner, refuse
 
@@ -229,7 +229,7 @@ def test_incoming_bytes_are_taken_no_faster_than_the_line_carries_them(core):
 
 def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     # on a clock of our own: a frame of 41 bytes takes 410 bits / 82000 bit/s = 5 ms
-    from firmware_interface.twins import paced_line
+    from riderless.firmware_interface.twins import paced_line
 
     now = [100.0]
     monkeypatch.setattr(paced_line.time, "monotonic", lambda: now[0])
@@ -260,7 +260,7 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     ],
 )
 def test_a_late_wake_up_is_made_up_for_and_one_that_is_too_late_moves_the_schedule(monkeypatch, late, woken, slips):
-    from firmware_interface.twins import paced_line
+    from riderless.firmware_interface.twins import paced_line
 
     now = [0.0]
     node = VirtualNode(Spinner(), NodeConfig())

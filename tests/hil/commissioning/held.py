@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numba import njit
 
-from hil.commissioning.drive_calibration import Centring
-from hil.commissioning.sensor_calibration import EARTH_GRAVITY, FORCE_CHANNELS, GYRO_CHANNELS
-from hil.loop.excitation import Excitation
-from hil.loop.states import State
-from hil.loop.tick_record import TICK
+from riderless.hil.commissioning.drive_calibration import Centring
+from riderless.hil.commissioning.sensor_calibration import EARTH_GRAVITY, FORCE_CHANNELS, GYRO_CHANNELS
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import TICK
 
 RATE = 200.0
 SUBSTEPS = 200  # of a sample

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firmware_interface.devices.driver import Introduction
-from hil.commissioning import calibration_steps as steps
-from hil.commissioning.calibration_results import Notes
-from hil.loop.states import Cause, Demand, State
-from hil.rig.file import read_rig
-from models.errors import InputError
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.hil.commissioning import calibration_steps as steps
+from riderless.hil.commissioning.calibration_results import Notes
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.rig.file import read_rig
+from riderless.models.errors import InputError
 from tests.hil.commissioning.held import rows_of
 from tests.hil.commissioning.test_sensor_calibration import leant, mounted
 from tests.hil.machine import rig_of

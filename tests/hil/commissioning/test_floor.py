@@ -5,12 +5,12 @@ import time
 import numpy as np
 import pytest
 
-from experiments.commands._too_busy import judged_beside
-from hil.commissioning.floor import Floor, measured_floor
-from hil.logs.header import RunHeader
-from hil.logs.log import RunWriter
-from hil.loop.tick_record import TICK
-from hil.runners.operator import Outcome
+from riderless.experiments.commands._too_busy import judged_beside
+from riderless.hil.commissioning.floor import Floor, measured_floor
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RunWriter
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.runners.operator import Outcome
 
 
 def test_the_floor_beats_as_a_loop_does_while_it_is_wanted():

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hil.commissioning import cyclictest
-from hil.commissioning.latency_measure import LatencyTrial, loaded_computer
-from hil.runners import latency_certificate
-from hil.runners.latency_certificate import TOO_SHORT, LatencyResult, describe_computer, recent_latency_result
-from models.errors import InputError
+from riderless.hil.commissioning import cyclictest
+from riderless.hil.commissioning.latency_measure import LatencyTrial, loaded_computer
+from riderless.hil.runners import latency_certificate
+from riderless.hil.runners.latency_certificate import TOO_SHORT, LatencyResult, describe_computer, recent_latency_result
+from riderless.models.errors import InputError
 
 pytestmark = pytest.mark.realtime
 
@@ -151,7 +151,7 @@ def test_the_load_leaves_the_loop_s_cpu_alone():
 
 
 def test_the_load_does_not_outlive_a_killed_program():
-    script = "import time; from hil.commissioning.latency_measure import loaded_computer\n"
+    script = "import time; from riderless.hil.commissioning.latency_measure import loaded_computer\n"
     script += "with loaded_computer() as hogs: print(*hogs, flush=True); time.sleep(60)"
     program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     hogs = [int(pid) for pid in program.stdout.readline().split()]
@@ -178,7 +178,7 @@ def wait_until(condition, patience=30.0):
 
 
 def riderless(*words):
-    from experiments.cli import app
+    from riderless.experiments.cli import app
 
     return CliRunner().invoke(app, ["latency", *words], catch_exceptions=False)
 
@@ -213,7 +213,7 @@ def test_without_cyclictest_there_is_a_sentence_and_idle_is_not_kept(state, monk
 
 @pytest.mark.slow
 def test_ctrl_c_ends_it_cleanly(state):
-    command = [sys.executable, "-m", "experiments.cli", "latency", "--duration", "600"]
+    command = [sys.executable, "-m", "riderless.experiments.cli", "latency", "--duration", "600"]
     program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
 

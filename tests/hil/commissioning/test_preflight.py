@@ -8,16 +8,16 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from experiments.emulation.workstand import start_by_hand
-from firmware_interface.devices.registry import device
-from hil.commissioning import preflight
-from hil.commissioning.steps import check_armed, go_through
-from hil.design.methods import design
-from hil.loop.states import SENTENCES, Cause, State
-from hil.loop.tick_record import TICK
-from hil.rig.file import read_rig
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.workstand import Bars
+from riderless.experiments.emulation.workstand import start_by_hand
+from riderless.firmware_interface.devices.registry import device
+from riderless.hil.commissioning import preflight
+from riderless.hil.commissioning.steps import check_armed, go_through
+from riderless.hil.design.methods import design
+from riderless.hil.loop.states import SENTENCES, Cause, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.file import read_rig
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.workstand import Bars
 from tests.paths import DOCS
 
 RIGS = DOCS / "rigs"

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from hil.commissioning.pull_results import pull_test_values
-from hil.commissioning.pull_table import LEAST_PULL_ROWS, PullTable, read_pull_table
-from hil.commissioning.pull_test import fit_pull_test
-from hil.rig.rig import Rig
-from models import catalogue
-from models.errors import InputError
-from models.plant.drive_losses import DriveLosses
+from riderless.hil.commissioning.pull_results import pull_test_values
+from riderless.hil.commissioning.pull_table import LEAST_PULL_ROWS, PullTable, read_pull_table
+from riderless.hil.commissioning.pull_test import fit_pull_test
+from riderless.hil.rig.rig import Rig
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.plant.drive_losses import DriveLosses
 from tests.paths import SHARED
 
 DELFT = SHARED / "data" / "delft_calibration"

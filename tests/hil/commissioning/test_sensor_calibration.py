@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from firmware_interface.calibration import Calibration
-from hil.commissioning import sensor_calibration as c
-from hil.commissioning.drive_calibration import DRIVE_PARAMETERS, Centring, fit_drive, front_inertia, sweep_rows
-from models import catalogue
+from riderless.firmware_interface.calibration import Calibration
+from riderless.hil.commissioning import sensor_calibration as c
+from riderless.hil.commissioning.drive_calibration import (
+    DRIVE_PARAMETERS,
+    Centring,
+    fit_drive,
+    front_inertia,
+    sweep_rows,
+)
+from riderless.models import catalogue
 from tests.hil.commissioning.held import rows_of, swinging_rows
 
 PLAIN = Calibration(wheel_radius=0.3)

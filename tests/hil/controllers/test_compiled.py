@@ -8,20 +8,20 @@ import pytest
 from numpy.testing import assert_allclose
 
 import riderless as rl
-from hil.controllers.compiled import CompiledController, read_law
-from hil.controllers.controller import NotLinearError
-from hil.controllers.law_checks import require_sound
-from hil.controllers.law_file import _named, name_law
-from hil.controllers.lti import LTIController
-from hil.controllers.registry import controller_from_text, read_controller
-from hil.design.closed_loop import SampledLoop
-from hil.loop.limits import Limits
-from hil.loop.states import State
-from hil.rig.fitting import emulated_rig, require_fitting, with_emulated_place
-from hil.rig.rig import Rig
-from hil.rig.stable import require_stable
-from models.errors import InputError
-from models.plant.plant import Kick
+from riderless.hil.controllers.compiled import CompiledController, read_law
+from riderless.hil.controllers.controller import NotLinearError
+from riderless.hil.controllers.law_checks import require_sound
+from riderless.hil.controllers.law_file import _named, name_law
+from riderless.hil.controllers.lti import LTIController
+from riderless.hil.controllers.registry import controller_from_text, read_controller
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.states import State
+from riderless.hil.rig.fitting import emulated_rig, require_fitting, with_emulated_place
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import require_stable
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick
 from tests.paths import DOCS
 
 SILVER = rl.load_bicycle("Silver")

@@ -5,10 +5,10 @@ import hashlib
 import pytest
 import tomli_w
 
-from hil.controllers import law_file
-from hil.controllers.registry import controller_from_text
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.hil.controllers import law_file
+from riderless.hil.controllers.registry import controller_from_text
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 
 
 def test_a_header_that_names_a_python_file_runs_nothing(tmp_path, monkeypatch):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hil.controllers.lti import LTIController
-from hil.controllers.lti_step import lti_step
-from hil.controllers.registry import controller_from_text
-from hil.controllers.state_coordinates import anti_windup_gain
-from hil.controllers.timing import LoopTiming
-from hil.loop.law import LAW_INPUTS, LOOP_SIGNALS, WISH
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.hil.controllers.lti import LTIController
+from riderless.hil.controllers.lti_step import lti_step
+from riderless.hil.controllers.registry import controller_from_text
+from riderless.hil.controllers.state_coordinates import anti_windup_gain
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.loop.law import LAW_INPUTS, LOOP_SIGNALS, WISH
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 
 SILVER = load_bicycle("Silver")
 INPUTS = ("phi", "delta_meas", "psi_dot_ref")

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hil.design.schedule import GainSchedule
-from models.array_types import Array
-from models.plant.plant import Instruments, Plant, Scenario, SteerDrive
+from riderless.hil.design.schedule import GainSchedule
+from riderless.models.array_types import Array
+from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive
 
 
 def steered_ride(schedule: GainSchedule, v: float, x0: Array, duration: float, **drive: float) -> Array:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop, instrument_map
-from hil.design.loop_parts.state_layout import (
+from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop, instrument_map
+from riderless.hil.design.loop_parts.state_layout import (
     ESTIMATE_PART,
     MOTION_PART,
     OBSERVER_PART,
@@ -12,12 +12,12 @@ from hil.design.loop_parts.state_layout import (
     PSI_DOT_EST,
     WHOLE_LOOP_STATES,
 )
-from hil.design.methods import design
-from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, LOOP_STATES, T_DRIVE, U_PREV
-from hil.rig.rig import Rig
-from models.catalogue import load_bicycle
-from models.coordinates import STATES
-from models.linear.perturbed import Variant
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, LOOP_STATES, T_DRIVE, U_PREV
+from riderless.hil.rig.rig import Rig
+from riderless.models.catalogue import load_bicycle
+from riderless.models.coordinates import STATES
+from riderless.models.linear.perturbed import Variant
 
 RIG = Rig(load_bicycle("Silver"), command_delay=0.003, x_imu=0.2)
 GAINS = design(RIG.bicycle, "lqr", (4.0, 5.0), RIG.timing)

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from hil.design.closed_loop import SampledLoop
-from hil.design.compensators.lqg import LQG
-from hil.design.compensators.methods import design_compensator
-from hil.design.compensators.yaw_rate import YawRate, closed_design
-from hil.design.lqr import LQR
-from hil.design.sampled_plant import LoopTiming, sampled_model
-from hil.rig.rig import Rig
-from hil.rig.stable import fastest_growth, judged_speeds, require_stable
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.compensators.lqg import LQG
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.design.compensators.yaw_rate import YawRate, closed_design
+from riderless.hil.design.lqr import LQR
+from riderless.hil.design.sampled_plant import LoopTiming, sampled_model
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import fastest_growth, judged_speeds, require_stable
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 
 SPEEDS = (3.0, 4.0, 5.0, 6.0)
 

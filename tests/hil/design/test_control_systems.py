@@ -7,21 +7,21 @@ import control
 import numpy as np
 import pytest
 
-from hil.controllers.lti import LTIController
-from hil.design.control_systems import control_systems
-from hil.design.loop_parts.hardware import LoopHardware
-from hil.design.margins import margins
-from hil.design.methods import design
-from hil.design.sampled_plant import LoopTiming, sampled_model
-from hil.loop.excitation import Excitation
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.simulated_run import simulate
-from models.catalogue import load_bicycle
-from models.coordinates import STATES
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.linear.whipple import state_space
+from riderless.hil.controllers.lti import LTIController
+from riderless.hil.design.control_systems import control_systems
+from riderless.hil.design.loop_parts.hardware import LoopHardware
+from riderless.hil.design.margins import margins
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LoopTiming, sampled_model
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.coordinates import STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.linear.whipple import state_space
 
 SILVER = load_bicycle("Silver")
 RIG = Rig(SILVER)

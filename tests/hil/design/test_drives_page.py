@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from hil.design.methods import design
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
+from riderless.hil.design.methods import design
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.paths import DOCS
 from tests.tools import drive_bandwidth, drive_torque
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from hil.controllers.timing import LoopTiming
-from hil.design.lane import LANE_STATES, LaneKeeping, LaneWeights, lane_loop
-from hil.design.lqr import LQR
-from hil.design.sampled_plant import LANE_GAIN_STATES, continuous, sampled_model
-from models import load_bicycle
-from models.errors import InputError
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.lane import LANE_STATES, LaneKeeping, LaneWeights, lane_loop
+from riderless.hil.design.lqr import LQR
+from riderless.hil.design.sampled_plant import LANE_GAIN_STATES, continuous, sampled_model
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
 
 TIMING = LoopTiming(rate=200.0, delay=1, drive_lag=0.005)
 TORQUE_LIMIT, KICK = 7.0, 0.35  # N m, rad/s of lean

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.measurable import emulated_loop
-from hil.controllers.registry import controller_from_text
-from hil.design.lane import LaneKeeping, hold_lane_back, lane_loop, lane_mode
-from hil.design.methods import design
-from hil.design.sampled_plant import LANE_GAIN_STATES
-from hil.design.schedule import GainSchedule
-from hil.loop.states import State
-from hil.rig.fitting import emulated_rig
-from hil.runners.simulated_run import simulate
-from models import load_bicycle
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Kick
+from riderless.experiments.analysis.measurable import emulated_loop
+from riderless.hil.controllers.registry import controller_from_text
+from riderless.hil.design.lane import LaneKeeping, hold_lane_back, lane_loop, lane_mode
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LANE_GAIN_STATES
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.loop.states import State
+from riderless.hil.rig.fitting import emulated_rig
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Kick
 
 RELEASED = 0.5  # s after the drive was enabled
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
-from hil.design.lqr import LQR, Weights, dlqr_gain, lqr_gain
-from hil.design.methods import LoopTiming, design
-from hil.design.sampled_plant import sampled_model
-from hil.design.stabilisability import uncontrollable_speeds
-from models.catalogue import load_bicycle
-from models.coordinates import T_DELTA
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.hil.design.lqr import LQR, Weights, dlqr_gain, lqr_gain
+from riderless.hil.design.methods import LoopTiming, design
+from riderless.hil.design.sampled_plant import sampled_model
+from riderless.hil.design.stabilisability import uncontrollable_speeds
+from riderless.models.catalogue import load_bicycle
+from riderless.models.coordinates import T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
 from tests.paths import REFERENCE
 
 UNIT = Weights(1.0, 1.0, 1.0, 1.0, 1.0)  # Q = I, R = 1

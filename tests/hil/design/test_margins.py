@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hil.design.margins import margins
-from hil.design.methods import LoopTiming, design
-from hil.design.sampled_plant import sampled_model
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.hil.design.margins import margins
+from riderless.hil.design.methods import LoopTiming, design
+from riderless.hil.design.sampled_plant import sampled_model
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 
 CASES = [
     ("Benchmark", "lqr", 1.0, {}),

@@ -5,13 +5,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigvals
 
-from hil.design.match import HIGHEST_MATCHED, LOWEST_MATCHED, POINTS, Match, match_residual, steer_zeros
-from hil.design.methods import design
-from hil.design.sampled_plant import LoopTiming, sampled_model
-from hil.design.schedule import GainSchedule
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.hil.design.match import HIGHEST_MATCHED, LOWEST_MATCHED, POINTS, Match, match_residual, steer_zeros
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LoopTiming, sampled_model
+from riderless.hil.design.schedule import GainSchedule
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
 
 SILVER, BENCHMARK, RIGID, PISTA = (load_bicycle(name) for name in ("Silver", "Benchmark", "Rigid", "Pista"))
 AT_ONCE = LoopTiming(rate=1000.0, delay=0, drive_lag=0.0)

@@ -5,9 +5,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from hil.design.methods import METHODS, LoopTiming, design
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.hil.design.methods import METHODS, LoopTiming, design
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 
 
 def test_steer_into_the_lean_is_the_delft_law():
@@ -54,7 +54,7 @@ def test_every_method_fills_the_schedule(method):
 @pytest.mark.parametrize("method", ["lqr", "poles"])
 @pytest.mark.parametrize("name", ["Benchmark", "Silver"])
 def test_interpolated_gains_balance_too(method, name):
-    from hil.design.sampled_plant import sampled_model
+    from riderless.hil.design.sampled_plant import sampled_model
 
     schedule = design(load_bicycle(name), method, np.arange(1.0, 8.5, 0.5))
     for v in np.arange(1.25, 8.0, 0.5):

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hil.design.margins import Margins
-from hil.design.methods import design
-from hil.design.sampled_plant import LOOP_STATES, LoopTiming, sampled_model
-from hil.design.schedule import GainSchedule
-from hil.design.stabilisability import uncontrollable_speeds
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.tables import html_table
+from riderless.hil.design.margins import Margins
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LOOP_STATES, LoopTiming, sampled_model
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.stabilisability import uncontrollable_speeds
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.tables import html_table
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ The numbers are read where they lie beside the repository; they are not ours to 
 import numpy as np
 import pytest
 
-from models.coordinates import T_DELTA
-from models.linear.whipple import input_matrix, system_matrix
-from models.linear.zero_order_hold import zoh
+from riderless.models.coordinates import T_DELTA
+from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.linear.zero_order_hold import zoh
 from tests.hil.peterson import DT, arrays, his_law, needs_numbers, published, robot
 
 pytestmark = needs_numbers
@@ -84,8 +84,8 @@ def test_the_physical_loop_differs_where_he_forgot_the_torque(flown):
 
 def test_the_tick_computes_his_law(flown):
     """The compiled step beside his equations, written out, for 200 samples of noise."""
-    from hil.controllers.lti_step import lti_step
-    from hil.loop.law import LAW_INPUTS, LOOP_SIGNALS, WISH
+    from riderless.hil.controllers.lti_step import lti_step
+    from riderless.hil.loop.law import LAW_INPUTS, LOOP_SIGNALS, WISH
 
     row, rng, law = published()["rows"][10], np.random.default_rng(5), flown.law()
     r = arrays(row)

@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from hil.design.methods import LoopTiming, design
-from hil.design.poles import PolePlacement, place_beside, place_gain, predictor
-from hil.design.sampled_plant import sampled_model
-from hil.design.stabilisability import uncontrollable_speeds
-from models.catalogue import bicycle_names, load_bicycle
-from models.coordinates import T_DELTA
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.hil.design.methods import LoopTiming, design
+from riderless.hil.design.poles import PolePlacement, place_beside, place_gain, predictor
+from riderless.hil.design.sampled_plant import sampled_model
+from riderless.hil.design.stabilisability import uncontrollable_speeds
+from riderless.models.catalogue import bicycle_names, load_bicycle
+from riderless.models.coordinates import T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
 from tests.paths import REFERENCE
 
 

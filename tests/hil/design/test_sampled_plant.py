@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from hil.design.sampled_plant import LOOP_STATES, LoopTiming, continuous, sampled_model
-from models.catalogue import load_bicycle
-from models.coordinates import T_DELTA
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.hil.design.sampled_plant import LOOP_STATES, LoopTiming, continuous, sampled_model
+from riderless.models.catalogue import load_bicycle
+from riderless.models.coordinates import T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
 
 K = np.array([-20.0, 15.0, -4.0, 1.5, 0.05, 0.04])
 

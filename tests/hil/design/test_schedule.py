@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.design.methods import GainSchedule, LoopTiming, design
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.hil.design.methods import GainSchedule, LoopTiming, design
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 
 OLD_FILES = Path(__file__).parent / "old_files"
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from hil.design.stabilisability import require_stabilisable, stabilisable, uncontrollable_speeds
-from models.catalogue import bicycle_names, load_bicycle
-from models.coordinates import T_DELTA
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.hil.design.stabilisability import require_stabilisable, stabilisable, uncontrollable_speeds
+from riderless.models.catalogue import bicycle_names, load_bicycle
+from riderless.models.coordinates import T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
 
 
 def determinant(bicycle, v):

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from hil.design.closed_loop import SampledLoop
-from hil.design.methods import GainSchedule, LoopTiming, design
-from hil.design.schedule import SCHEDULE_FORMAT, STEER_FORMAT
-from hil.design.steered.cascade import LeanCascade, cascade_gains
-from hil.design.steered.sampled_steer import sampled_steer
-from hil.rig.fitting import require_fitting
-from hil.rig.rig import Rig
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop, prescribed_steer
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.methods import GainSchedule, LoopTiming, design
+from riderless.hil.design.schedule import SCHEDULE_FORMAT, STEER_FORMAT
+from riderless.hil.design.steered.cascade import LeanCascade, cascade_gains
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.hil.rig.fitting import require_fitting
+from riderless.hil.rig.rig import Rig
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop, prescribed_steer
 from tests.hil.design.steered_ride import steered_ride
 
 LAG = InnerLoop(kind="rate", bandwidth=50.0)

@@ -3,25 +3,25 @@
 import numpy as np
 import pytest
 
-from hil.controllers.compiled import read_law
-from hil.controllers.lti import LTIController
-from hil.controllers.registry import controller_from_text, read_controller
-from hil.controllers.timing import LoopTiming
-from hil.design.closed_loop import SampledLoop
-from hil.design.compensators.methods import design_compensator
-from hil.design.compensators.yaw_rate import closed_design
-from hil.design.methods import design
-from hil.design.steered.sampled_steer import sampled_steer
-from hil.loop.states import State
-from hil.rig.fitting import emulated_rig, require_fitting
-from hil.rig.rig import Rig
-from hil.rig.stable import require_stable
-from hil.runners.replay import replay
-from hil.runners.simulated_run import simulate
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Kick
+from riderless.hil.controllers.compiled import read_law
+from riderless.hil.controllers.lti import LTIController
+from riderless.hil.controllers.registry import controller_from_text, read_controller
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.design.compensators.yaw_rate import closed_design
+from riderless.hil.design.methods import design
+from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.hil.loop.states import State
+from riderless.hil.rig.fitting import emulated_rig, require_fitting
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import require_stable
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Kick
 
 RATE = InnerLoop(kind="rate", bandwidth=50.0, damping=1.0)
 DRIVES = {"rate": RATE, "lag": InnerLoop(kind="rate", bandwidth=80.0), "angle": InnerLoop(kind="angle", damping=1.0)}

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.controllers.lti import LTIController
-from hil.design.closed_loop import SampledLoop
-from hil.design.compensators.methods import design_compensator
-from hil.design.methods import design
-from hil.design.whole_margins import opened_loop, whole_margins
-from hil.rig.rig import Rig
-from models.catalogue import load_bicycle
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop
+from riderless.hil.controllers.lti import LTIController
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.design.methods import design
+from riderless.hil.design.whole_margins import opened_loop, whole_margins
+from riderless.hil.rig.rig import Rig
+from riderless.models.catalogue import load_bicycle
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop
 
 CASES = [
     ("Rigid", 4.0, "lqg", {}, 0.0),

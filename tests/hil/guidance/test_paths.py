@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import fresnel
 
-from hil.guidance.path import SPACING, Path, Piece, path_of_pieces
-from hil.guidance.points import path_through_points, read_path
-from hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom, straight
-from models.errors import InputError
+from riderless.hil.guidance.path import SPACING, Path, Piece, path_of_pieces
+from riderless.hil.guidance.points import path_through_points, read_path
+from riderless.hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom, straight
+from riderless.models.errors import InputError
 
 SHAPES = {
     "straight": straight(30.0),

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from hil.guidance.demand import path_demand
-from hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom
-from models import load_bicycle
+from riderless.hil.guidance.demand import path_demand
+from riderless.hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom
+from riderless.models import load_bicycle
 from tests.paths import DOCS
 
 PAGE = (DOCS / "paths.md").read_text(encoding="utf-8")

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid
 
-from hil.design.lqr import lqr_gain, state_cost
-from hil.guidance import demand as demands
-from hil.guidance.demand import path_demand
-from hil.guidance.rideable import RideLimits, require_rideable
-from hil.guidance.shapes import circle, figure_of_eight, lane_change, slalom
-from models import load_bicycle
-from models.coordinates import T_DELTA
-from models.errors import InputError
-from models.linear.path import heading_rate
-from models.linear.whipple import input_matrix, system_matrix
-from models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
+from riderless.hil.design.lqr import lqr_gain, state_cost
+from riderless.hil.guidance import demand as demands
+from riderless.hil.guidance.demand import path_demand
+from riderless.hil.guidance.rideable import RideLimits, require_rideable
+from riderless.hil.guidance.shapes import circle, figure_of_eight, lane_change, slalom
+from riderless.models import load_bicycle
+from riderless.models.coordinates import T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.path import heading_rate
+from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
 
 BICYCLES = ("Silver", "Benchmark", "DelftSbW2024")
 

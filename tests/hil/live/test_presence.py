@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from hil.loop.states import Demand, State
-from hil.loop.tick_record import TICK
-from hil.rig.file import read_rig
-from hil.runners import session
-from hil.runners.operator import NOBODY_THERE, Operator
-from models.errors import InputError
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners import session
+from riderless.hil.runners.operator import NOBODY_THERE, Operator
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of
 from tests.paths import DOCS
 

@@ -7,17 +7,17 @@ import pytest
 from scipy.io import loadmat
 
 import riderless as rl
-from experiments.campaigns.data_package import PackageTerms, write_data_package
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.timeline.figure import timeline_figure
-from experiments.reports.timeline.recorded import timeline_of
-from hil.design.control_systems import control_systems
-from hil.logs.companions.panels import panels_of
-from hil.logs.export import column_meanings, export_run
-from hil.rig.rig import Rig
-from hil.runners.simulated_run import run_lockstep
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.scenario import Scenario
+from riderless.experiments.campaigns.data_package import PackageTerms, write_data_package
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.timeline.figure import timeline_figure
+from riderless.experiments.reports.timeline.recorded import timeline_of
+from riderless.hil.design.control_systems import control_systems
+from riderless.hil.logs.companions.panels import panels_of
+from riderless.hil.logs.export import column_meanings, export_run
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.scenario import Scenario
 
 SILVER = rl.load_bicycle("Silver")
 COMMANDS = {"T_req", "T_cmd", "T_est"}

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.logs.companions import matlab
-from hil.logs.companions.panels import PANELS, panels_of
-from hil.logs.export import COMPANIONS, export_run
-from hil.logs.log import Marker, read_run
-from hil.loop.tick_record import LOG_COLUMNS
-from hil.runners.simulated_run import run_lockstep
+from riderless.hil.logs.companions import matlab
+from riderless.hil.logs.companions.panels import PANELS, panels_of
+from riderless.hil.logs.export import COMPANIONS, export_run
+from riderless.hil.logs.log import Marker, read_run
+from riderless.hil.loop.tick_record import LOG_COLUMNS
+from riderless.hil.runners.simulated_run import run_lockstep
 from tests.hil.machine import gains, rig_of, scenario
 
 

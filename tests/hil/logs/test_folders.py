@@ -1,6 +1,6 @@
 """Folders of runs and campaigns: a name is taken once."""
 
-from hil.logs.folders import folder_stem, new_folder
+from riderless.hil.logs.folders import folder_stem, new_folder
 
 
 def test_a_taken_name_gets_the_next_free_number(tmp_path):

@@ -5,15 +5,15 @@ import math
 
 import pytest
 
-from firmware_interface.devices.driver import Introduction
-from hil.logs.header import SCHEMA_VERSION, RunHeader, header_of, new_header
-from hil.logs.log import RunWriter, read_run
-from hil.loop.excitation import Excitation
-from hil.loop.reference import Reference
-from hil.rig.rig import RigPort
-from hil.rig.task import Task
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.hil.logs.header import SCHEMA_VERSION, RunHeader, header_of, new_header
+from riderless.hil.logs.log import RunWriter, read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.reference import Reference
+from riderless.hil.rig.rig import RigPort
+from riderless.hil.rig.task import Task
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import gains, rig_of
 
 

@@ -13,13 +13,13 @@ from mcap.reader import make_reader
 from mcap.stream_reader import StreamReader
 from mcap_protobuf.decoder import DecoderFactory
 
-from hil.logs import protobuf_schema
-from hil.logs.export import export_run
-from hil.logs.folders import run_folder
-from hil.logs.header import header_of
-from hil.logs.log import RUN_FILE, STOP_KILLED, Marker, RunWriter, read_run, warm_up_log
-from hil.loop.tick_record import TICK
-from models.errors import InputError
+from riderless.hil.logs import protobuf_schema
+from riderless.hil.logs.export import export_run
+from riderless.hil.logs.folders import run_folder
+from riderless.hil.logs.header import header_of
+from riderless.hil.logs.log import RUN_FILE, STOP_KILLED, Marker, RunWriter, read_run, warm_up_log
+from riderless.hil.loop.tick_record import TICK
+from riderless.models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, random_rows, timed_rows, write_run
 from tests.paths import DOCS
 
@@ -197,7 +197,7 @@ def test_a_log_with_other_columns_is_read_with_its_own(tmp_path, monkeypatch):
     older = np.dtype([("k", "u8"), ("t_host", "f8"), ("phi_est", "f4")], align=True)
     rows = np.array([(1, 0.1, 0.5), (2, 0.2, 0.25)], older)
     with monkeypatch.context() as patch:
-        patch.setattr("hil.logs.writer.TICK", older)
+        patch.setattr("riderless.hil.logs.writer.TICK", older)
         write_run(tmp_path / "run", rows)
     assert_same_bits(read_run(tmp_path / "run").ticks, rows)
 

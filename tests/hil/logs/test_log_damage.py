@@ -7,17 +7,17 @@ import sys
 import numpy as np
 import pytest
 
-from hil.logs.log import RUN_FILE, STOP_KILLED, RunWriter, read_run
-from hil.loop.tick_record import TICK
-from models.errors import InputError
+from riderless.hil.logs.log import RUN_FILE, STOP_KILLED, RunWriter, read_run
+from riderless.hil.loop.tick_record import TICK
+from riderless.models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, timed_rows, write_run
 
 LIVE = """
 import sys, time
 import numpy as np
-from hil.logs.header import RunHeader
-from hil.logs.log import RunWriter
-from hil.loop.tick_record import TICK
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RunWriter
+from riderless.hil.loop.tick_record import TICK
 
 with RunWriter(sys.argv[1], RunHeader({})) as writer:
     k, start = 0, time.monotonic()
@@ -132,9 +132,9 @@ def test_zeros_that_a_power_cut_left_end_the_reading(tmp_path, finished):
 DISK_FULL = """
 import resource, sys
 import numpy as np
-from hil.logs.header import RunHeader
-from hil.logs.log import RunWriter
-from hil.loop.tick_record import TICK
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RunWriter
+from riderless.hil.loop.tick_record import TICK
 
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 rng = np.random.default_rng(0)

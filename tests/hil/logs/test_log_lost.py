@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from hil.logs.append_only import LogLostError
-from hil.logs.log import RUN_FILE, RunWriter, read_run
+from riderless.hil.logs.append_only import LogLostError
+from riderless.hil.logs.log import RUN_FILE, RunWriter, read_run
 from tests.hil.logs.written_logs import HEADER, timed_rows
 
 

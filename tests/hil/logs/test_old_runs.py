@@ -18,13 +18,13 @@ import pytest
 from mcap.reader import make_reader
 from typer.testing import CliRunner
 
-from experiments.cli import app
-from experiments.recordings.runs import played_torque
-from experiments.theory import run_theory
-from experiments.theory.run_theory import theory_of
-from hil.logs.log import RUN_FILE, read_run
-from hil.runners.replay import replay
-from models.errors import InputError
+from riderless.experiments.cli import app
+from riderless.experiments.recordings.runs import played_torque
+from riderless.experiments.theory import run_theory
+from riderless.experiments.theory.run_theory import theory_of
+from riderless.hil.logs.log import RUN_FILE, read_run
+from riderless.hil.runners.replay import replay
+from riderless.models.errors import InputError
 
 OLD_RUNS = Path(__file__).parent / "old_runs"
 COMMIT = "70af800dd4328716818934b73b3f66bdf358b8df"

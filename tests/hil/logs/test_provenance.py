@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from hil.logs import provenance as module
-from hil.logs.provenance import git_state, package_versions, provenance
+from riderless.hil.logs import provenance as module
+from riderless.hil.logs.provenance import git_state, package_versions, provenance
 
 
 def git(folder, *arguments):

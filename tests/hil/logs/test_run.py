@@ -8,15 +8,25 @@ import numpy as np
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
-from hil.logs import log, protobuf_schema
-from hil.logs.export import export_run
-from hil.logs.header import RunHeader
-from hil.logs.log import RUN_FILE, Marker, Run, RunRecorder, RunWriter, Stop, StoredTapes, read_run, require_columns
-from hil.logs.records import WIRE_SCHEMA, WIRE_TOPIC
-from hil.logs.stored_rows import StoredRows, in_stretches
-from hil.loop.tick_record import TICK
-from hil.memory import TooMuchMemory
-from models.errors import InputError
+from riderless.hil.logs import log, protobuf_schema
+from riderless.hil.logs.export import export_run
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import (
+    RUN_FILE,
+    Marker,
+    Run,
+    RunRecorder,
+    RunWriter,
+    Stop,
+    StoredTapes,
+    read_run,
+    require_columns,
+)
+from riderless.hil.logs.records import WIRE_SCHEMA, WIRE_TOPIC
+from riderless.hil.logs.stored_rows import StoredRows, in_stretches
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.memory import TooMuchMemory
+from riderless.models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, timed_rows
 
 BYTES = {0: b"abc", 6: b"de", 10: b"f"}
@@ -224,7 +234,9 @@ def test_a_marker_of_other_fields_is_damaged_and_the_rest_is_read(tmp_path, monk
     }
     for name, columns in fields.items():
         folder = tmp_path / name
-        monkeypatch.setattr("hil.logs.writer.MARKER_SCHEMA", protobuf_schema.message_schema("Marker", columns))
+        monkeypatch.setattr(
+            "riderless.hil.logs.writer.MARKER_SCHEMA", protobuf_schema.message_schema("Marker", columns)
+        )
         with RunWriter(folder, HEADER) as writer:
             writer.write(timed_rows(3))
             data = writer._marker(**{columns[0][0]: "now" if columns[0][1] == text else 1.0}).SerializeToString()
@@ -256,7 +268,7 @@ def test_columns_must_be_there_and_hold_their_numbers(tmp_path):
 def test_a_log_wants_its_two_first_columns_as_soon_as_it_has_rows(tmp_path, monkeypatch, n):
     rows = np.zeros(n, [("t_host", "f8"), ("phi_est", "f8")])
     with monkeypatch.context() as patch, RunWriter(tmp_path / "run", HEADER) as writer:
-        patch.setattr("hil.logs.writer.TICK", rows.dtype)
+        patch.setattr("riderless.hil.logs.writer.TICK", rows.dtype)
         writer._ticks = writer._mcap.channel("/tick", "riderless.Tick", protobuf_schema.schema("Tick", rows.dtype))
         if n:
             writer.rows = n

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hil.logs import log
-from hil.logs.log import RUN_FILE, RunWriter, read_run
-from hil.logs.stored_rows import StoredRows, in_stretches
-from hil.loop.tick_record import TICK
-from models.errors import InputError
+from riderless.hil.logs import log
+from riderless.hil.logs.log import RUN_FILE, RunWriter, read_run
+from riderless.hil.logs.stored_rows import StoredRows, in_stretches
+from riderless.hil.loop.tick_record import TICK
+from riderless.models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, timed_rows
 
 BATCH = 30

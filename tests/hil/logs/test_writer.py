@@ -9,9 +9,9 @@ import pytest
 from mcap.reader import make_reader
 from mcap_protobuf.decoder import DecoderFactory
 
-from hil.logs.append_only import LogLostError, sync_folder
-from hil.logs.log import RUN_FILE, RunWriter, Stop, read_run
-from models.errors import InputError
+from riderless.hil.logs.append_only import LogLostError, sync_folder
+from riderless.hil.logs.log import RUN_FILE, RunWriter, Stop, read_run
+from riderless.models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, timed_rows
 
 

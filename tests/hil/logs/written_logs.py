@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hil.logs.header import RunHeader
-from hil.logs.log import RunWriter
-from hil.loop.tick_record import TICK
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RunWriter
+from riderless.hil.loop.tick_record import TICK
 
 PERIOD = 0.005  # s
 HEADER = RunHeader({"controller": "lqr", "rate": 200.0})

@@ -5,18 +5,18 @@ from types import SimpleNamespace
 import numpy as np
 from numba import njit
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, entry_points
-from firmware_interface.messages import STATUS_ENABLED
-from hil.controllers.gains import gains_law
-from hil.loop.states import Demand, State
-from hil.loop.tick import tick
-from hil.loop.tick_record import TICK
-from hil.loop.transitions import Stage
-from hil.loop.wire_tape import new_wire
-from hil.rig.rig import RigPort
-from hil.rig.task import Task
-from hil.runners.assembly import new_loop
+from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, entry_points
+from riderless.firmware_interface.messages import STATUS_ENABLED
+from riderless.hil.controllers.gains import gains_law
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.loop.tick import tick
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.transitions import Stage
+from riderless.hil.loop.wire_tape import new_wire
+from riderless.hil.rig.rig import RigPort
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.assembly import new_loop
 from tests.hil.machine import gains_in, rig_of
 
 DT = 0.005  # s

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.loop.clock_offset import CLOCK_JUMP, OFFSET_WINDOW, TIMEBASE, follow_clock
+from riderless.hil.loop.clock_offset import CLOCK_JUMP, OFFSET_WINDOW, TIMEBASE, follow_clock
 
 DT = 0.005
 

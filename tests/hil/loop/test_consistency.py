@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.messages import SAMPLE
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.consistency import SHOWN_SHARE, TURN_SHARE, leans_too_far
-from hil.loop.limits import Limits
-from hil.loop.observer import ESTIMATE, balanced_turn, observe
-from hil.loop.states import Cause, State, Symptom
-from models import catalogue
-from models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
+from riderless.firmware_interface.messages import SAMPLE
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.consistency import SHOWN_SHARE, TURN_SHARE, leans_too_far
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import ESTIMATE, balanced_turn, observe
+from riderless.hil.loop.states import Cause, State, Symptom
+from riderless.models import catalogue
+from riderless.models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
 from tests.hil.loop.test_plausibility import NOTHING, Watched
 from tests.hil.loop.test_plausibility_rides import DT, ride
 from tests.hil.loop.test_supervisor import Bench

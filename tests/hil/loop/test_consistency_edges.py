@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.messages import SAMPLE
-from hil.loop.consistency import SHOWN_SHARE, TURN_SHARE, follow_turn, leans_too_far, look_at_drift
-from hil.loop.limits import Limits
-from hil.loop.observer import ESTIMATE, OBSERVER
-from hil.loop.plausibility import new_monitor
-from hil.loop.states import Symptom
+from riderless.firmware_interface.messages import SAMPLE
+from riderless.hil.loop.consistency import SHOWN_SHARE, TURN_SHARE, follow_turn, leans_too_far, look_at_drift
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import ESTIMATE, OBSERVER
+from riderless.hil.loop.plausibility import new_monitor
+from riderless.hil.loop.states import Symptom
 
 HALF = math.log(2.0)  # time constants until half of a step is seen
 LIMITS = Limits().as_record()

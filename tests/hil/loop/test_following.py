@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from firmware_interface.messages import COMMAND_KINDS, SAMPLE
-from hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO, follow_command, following_map, look_at_steer
-from hil.loop.limits import Limit, Limits
-from hil.loop.observer import ESTIMATE, follow_drive
-from hil.loop.plausibility import new_monitor
-from models.linear.prescribed_steer import InnerLoop
+from riderless.firmware_interface.messages import COMMAND_KINDS, SAMPLE
+from riderless.hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO, follow_command, following_map, look_at_steer
+from riderless.hil.loop.limits import Limit, Limits
+from riderless.hil.loop.observer import ESTIMATE, follow_drive
+from riderless.hil.loop.plausibility import new_monitor
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import rig_of
 
 DT = 0.005  # s

@@ -9,18 +9,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments.emulation.hand_kicks import hand_kick
-from firmware_interface.twins.faults import Fault, FaultKind
-from hil.design.methods import design
-from hil.loop.states import Cause, State
-from hil.rig.fitting import emulated_rig
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node
-from hil.runners.operator import Operator
-from models import load_bicycle
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
+from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.firmware_interface.twins.faults import Fault, FaultKind
+from riderless.hil.design.methods import design
+from riderless.hil.loop.states import Cause, State
+from riderless.hil.rig.fitting import emulated_rig
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node
+from riderless.hil.runners.operator import Operator
+from riderless.models import load_bicycle
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 
 DRIVES = {
     "rate": InnerLoop(kind="rate", bandwidth=50.0, damping=1.0),

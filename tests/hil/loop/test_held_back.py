@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from hil.design.lane import hold_lane_back
-from hil.design.methods import design
-from hil.design.sampled_plant import LoopTiming, continuous, sampled_model
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from hil.loop.states import State, Verdict
-from hil.rig.fitting import with_emulated_place
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep, simulate
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.plant.plant import Kick, Scenario
+from riderless.hil.design.lane import hold_lane_back
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LoopTiming, continuous, sampled_model
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import State, Verdict
+from riderless.hil.rig.fitting import with_emulated_place
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep, simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick, Scenario
 
 SILVER = load_bicycle("Silver")
 GAINS = design(SILVER, "lane", [4.0, 4.5, 5.0], weights={"T_delta": 0.05})

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numba import njit, typeof
 
-from hil.loop.law import ESTIMATED_SIGNALS, LANE_SIGNALS, MEASURED_SIGNALS, REFERENCES, Law, law_entry
-from hil.loop.states import Cause, Demand, State
-from hil.loop.tick import tick
-from hil.runners.assembly import new_loop
+from riderless.hil.loop.law import ESTIMATED_SIGNALS, LANE_SIGNALS, MEASURED_SIGNALS, REFERENCES, Law, law_entry
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.loop.tick import tick
+from riderless.hil.runners.assembly import new_loop
 from tests.hil.loop.scripted import DT, Scripted
 from tests.hil.machine import rig_of
 

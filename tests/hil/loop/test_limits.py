@@ -5,12 +5,12 @@ import math
 
 import pytest
 
-from hil.loop.limits import LIMITS, MACHINE_LIMITS, ORDER, RANGES, Limit, Limits, RecordedLimits
-from hil.rig.file import read_rig
-from hil.rig.rig import Rig
-from hil.runners.session import open_devices
-from models import catalogue
-from models.errors import InputError
+from riderless.hil.loop.limits import LIMITS, MACHINE_LIMITS, ORDER, RANGES, Limit, Limits, RecordedLimits
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.session import open_devices
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 
 STATED = {name: {"value": getattr(Limits(), name).value, "reason": "as always"} for name in MACHINE_LIMITS}
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from firmware_interface.messages import SAMPLE
-from hil.design.closed_loop import SampledLoop, instrument_map
-from hil.design.loop_parts.state_layout import WHOLE_LOOP_STATES
-from hil.design.methods import LoopTiming, design
-from hil.loop.observer import ESTIMATE, Observer, follow_drive, observe
-from models import catalogue
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.whipple import input_matrix, system_matrix
-from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
+from riderless.firmware_interface.messages import SAMPLE
+from riderless.hil.design.closed_loop import SampledLoop, instrument_map
+from riderless.hil.design.loop_parts.state_layout import WHOLE_LOOP_STATES
+from riderless.hil.design.methods import LoopTiming, design
+from riderless.hil.loop.observer import ESTIMATE, Observer, follow_drive, observe
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
 
 DT = 0.005
 X_IMU, Z_IMU = 0.3, -0.5

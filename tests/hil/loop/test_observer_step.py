@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.messages import SAMPLE
-from hil.loop.observer import ESTIMATE, OBSERVER, Observer, balanced_turn, follow_drive, observe
-from models import catalogue
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.firmware_interface.messages import SAMPLE
+from riderless.hil.loop.observer import ESTIMATE, OBSERVER, Observer, balanced_turn, follow_drive, observe
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
 
 HALF = math.log(2.0) / 0.01  # rad/s: what is left after 0.01 s is a half
 SETTINGS = {

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.messages import RAW, SAMPLE
-from hil.loop.limits import Limits
-from hil.loop.observer import ESTIMATE, observe
-from hil.loop.plausibility import RATE_TIME, SMOOTHING_TIME, judge_plausibility, new_monitor
-from hil.loop.states import Symptom
+from riderless.firmware_interface.messages import RAW, SAMPLE
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import ESTIMATE, observe
+from riderless.hil.loop.plausibility import RATE_TIME, SMOOTHING_TIME, judge_plausibility, new_monitor
+from riderless.hil.loop.states import Symptom
 from tests.hil.machine import rig_of
 
 DT = 0.005  # s

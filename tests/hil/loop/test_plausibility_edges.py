@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO
-from hil.loop.limits import Limits
-from hil.loop.states import Symptom
+from riderless.hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.states import Symptom
 from tests.hil.loop.test_plausibility import DT, NOTHING, Watched, ticks_to_cross
 from tests.hil.machine import rig_of
 

@@ -8,16 +8,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Demand, State, Symptom
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_tape
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node
-from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive, Surroundings
-from models.plant.scenario import Knock
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Demand, State, Symptom
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_tape
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node
+from riderless.models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive, Surroundings
+from riderless.models.plant.scenario import Knock
 from tests.hil.machine import gains, rig_of
 
 DT = 0.005  # s

@@ -6,8 +6,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from hil.loop.excitation import Excitation
-from models.errors import InputError
+from riderless.hil.loop.excitation import Excitation
+from riderless.models.errors import InputError
 
 BAND = {"amplitude": 0.5, "duration": 12.0, "f_low": 0.5, "f_high": 4.0}
 RATE = 200.0
@@ -49,7 +49,7 @@ def test_nor_in_a_multisine():
 def test_nor_on_how_many_cosines_are_held_at_once(at_once, monkeypatch):
     played = Excitation(kind="multisine", periods=3, **BAND)
     whole = played.samples(RATE)
-    monkeypatch.setattr("hil.loop.excitation.COSINES_AT_ONCE", at_once)
+    monkeypatch.setattr("riderless.hil.loop.excitation.COSINES_AT_ONCE", at_once)
     assert np.array_equal(played.samples(RATE), whole)
 
 

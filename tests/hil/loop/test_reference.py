@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hil.design.compensators.methods import design_compensator
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.reference import Reference
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.replay import replay
-from hil.runners.simulated_run import simulate
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.reference import Reference
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 
 
 def test_a_reference_is_told_from_its_time_on_and_holds():

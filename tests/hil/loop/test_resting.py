@@ -5,17 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from hil.loop.limits import Limits
-from hil.loop.resting import describe_rest
-from hil.loop.states import Cause, Demand, State
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_tape
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.plant.plant import Instruments, Plant, Scenario, SteerDrive
-from models.plant.sensors import READINGS
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.resting import describe_rest
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_tape
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive
+from riderless.models.plant.sensors import READINGS
 from tests.hil.machine import gains, rig_of
 
 DT = 0.005  # s

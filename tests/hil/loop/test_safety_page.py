@@ -1,7 +1,7 @@
 """docs/safety.md holds the very tables the code runs."""
 
-from hil.loop.limits import Limits
-from hil.loop.transitions import NEXT_STAGE, OBSTACLES, RULES, STAY, Stage
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.transitions import NEXT_STAGE, OBSTACLES, RULES, STAY, Stage
 from tests.tools.safety_page import PAGE, page
 
 

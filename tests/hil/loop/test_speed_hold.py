@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import LINK_STATE, ROLE_SPEED, new_link
-from firmware_interface.devices.speed.treadmill import receive, speak
-from firmware_interface.twins.speed.belt import (
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_SPEED, new_link
+from riderless.firmware_interface.devices.speed.treadmill import receive, speak
+from riderless.firmware_interface.twins.speed.belt import (
     BELT_SCALE,
     BELT_TIME_OUT,
     BeltFault,
@@ -14,10 +14,10 @@ from firmware_interface.twins.speed.belt import (
     new_belt,
     report_belt,
 )
-from hil.loop.pace.settings import SpeedDrive, speed_corners
-from hil.loop.pace.speed_hold import asked_at, hold_speed, new_pacing
-from hil.loop.states import State, Symptom
-from models.errors import InputError
+from riderless.hil.loop.pace.settings import SpeedDrive, speed_corners
+from riderless.hil.loop.pace.speed_hold import asked_at, hold_speed, new_pacing
+from riderless.hil.loop.states import State, Symptom
+from riderless.models.errors import InputError
 
 DT = 0.005
 

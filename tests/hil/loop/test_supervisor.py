@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.messages import (
+from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     FAULT_DRIVE,
@@ -17,10 +17,10 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.loop.limits import Limits
-from hil.loop.observer import ESTIMATE
-from hil.loop.states import SENTENCES, Cause, Demand, State, Verdict
-from hil.loop.supervisor import NEWS, new_supervisor, supervise
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import ESTIMATE
+from riderless.hil.loop.states import SENTENCES, Cause, Demand, State, Verdict
+from riderless.hil.loop.supervisor import NEWS, new_supervisor, supervise
 
 DT = 0.005
 WATCHDOG = 0.025

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from firmware_interface.messages import COMMAND_ENABLE
-from hil.loop.limits import Limit, Limits
-from hil.loop.states import Cause, Demand, State, Verdict
-from hil.loop.transitions import Stage
-from models.errors import InputError
+from riderless.firmware_interface.messages import COMMAND_ENABLE
+from riderless.hil.loop.limits import Limit, Limits
+from riderless.hil.loop.states import Cause, Demand, State, Verdict
+from riderless.hil.loop.transitions import Stage
+from riderless.models.errors import InputError
 from tests.hil.loop.test_supervisor import DT, Bench
 from tests.hil.loop.test_supervisor_table import LIMITS, Machine
 from tests.hil.machine import rig_of
@@ -143,7 +143,7 @@ def test_limit_that_no_machine_can_mean_is_refused(name, value, unit, why):
 
 
 def test_angle_may_not_be_commanded_beyond_the_steers_own_limit():
-    from models.linear.prescribed_steer import InnerLoop
+    from riderless.models.linear.prescribed_steer import InnerLoop
 
     narrow = Limits(steer=Limit(0.5, "rad", "cables"))
     with pytest.raises(InputError, match=r"'steer_command' must lie below 'steer', found 0.7 and 0.5 rad"):

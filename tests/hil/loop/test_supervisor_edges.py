@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
-from hil.loop.states import Demand, Verdict
-from hil.loop.transitions import Stage
+from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
+from riderless.hil.loop.states import Demand, Verdict
+from riderless.hil.loop.transitions import Stage
 from tests.hil.loop.test_supervisor_table import DT, LIMITS, Machine
 
 WATCHDOG = 0.025

@@ -5,9 +5,9 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_interface.messages import COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON, STATUS_WATCHDOG
-from hil.loop.states import Cause, Demand, State, Verdict
-from hil.loop.transitions import HARD_RULES, Stage
+from riderless.firmware_interface.messages import COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON, STATUS_WATCHDOG
+from riderless.hil.loop.states import Cause, Demand, State, Verdict
+from riderless.hil.loop.transitions import HARD_RULES, Stage
 from tests.hil.loop.test_supervisor_table import DT, LIMITS, Machine
 
 HARD_CAUSES = {rule.cause for rule in HARD_RULES}

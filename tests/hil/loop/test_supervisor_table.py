@@ -5,18 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.messages import (
+from riderless.firmware_interface.messages import (
     FAULT_DRIVE,
     SAMPLE,
     STATUS_ENABLED,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.loop.limits import Limits
-from hil.loop.observer import ESTIMATE
-from hil.loop.states import Cause, Demand, Symptom
-from hil.loop.supervisor import NEWS, new_supervisor, supervise
-from hil.loop.transitions import Stage
+from riderless.hil.loop.limits import Limits
+from riderless.hil.loop.observer import ESTIMATE
+from riderless.hil.loop.states import Cause, Demand, Symptom
+from riderless.hil.loop.supervisor import NEWS, new_supervisor, supervise
+from riderless.hil.loop.transitions import Stage
 from tests.tools.safety_page import PAGE
 
 DT = 0.005

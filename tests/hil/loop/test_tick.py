@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL
-from firmware_interface.messages import (
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL
+from riderless.firmware_interface.messages import (
     COMMAND_ENABLE,
     FAULT_BUS,
     FAULT_DRIVE,
@@ -16,9 +16,9 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.loop.states import Cause, Demand, State, Symptom, Verdict
-from hil.loop.tick import FAREWELL_FRAMES, farewell
-from hil.loop.transitions import Stage
+from riderless.hil.loop.states import Cause, Demand, State, Symptom, Verdict
+from riderless.hil.loop.tick import FAREWELL_FRAMES, farewell
+from riderless.hil.loop.transitions import Stage
 from tests.hil.loop.scripted import DT, START, Scripted
 
 SENSORS, DRIVE = 0, 1  # ports

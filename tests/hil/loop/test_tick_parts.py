@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import (
+from riderless.firmware_interface.devices.link import (
     ROLE_DRIVE,
     ROLE_IMU,
     ROLE_PLACE,
@@ -14,11 +14,16 @@ from firmware_interface.devices.link import (
     ROLE_STEER,
     ROLE_WHEEL,
 )
-from firmware_interface.devices.speed.speed_memory import SPEED_SAY, SPEED_SAY_RUN, SPEED_SAY_SPEED
-from firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE, STATUS_ENABLED, STATUS_STOP_BUTTON
-from hil.loop.excitation import Excitation
-from hil.loop.states import State, Symptom, Verdict
-from hil.loop.tick import farewell
+from riderless.firmware_interface.devices.speed.speed_memory import SPEED_SAY, SPEED_SAY_RUN, SPEED_SAY_SPEED
+from riderless.firmware_interface.messages import (
+    COMMAND_KIND_RATE,
+    COMMAND_KIND_TORQUE,
+    STATUS_ENABLED,
+    STATUS_STOP_BUTTON,
+)
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import State, Symptom, Verdict
+from riderless.hil.loop.tick import farewell
 from tests.hil.loop.scripted import DT, Scripted
 
 

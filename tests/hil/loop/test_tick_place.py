@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, ROLE_SPEED
-from hil.loop.excitation import Excitation
-from hil.loop.pace.entry import reach_pace
-from hil.loop.pace.settings import SpeedDrive, speed_corners
-from hil.loop.place.entries import reach_place
-from hil.loop.place.settings import PlaceSettings
-from hil.loop.states import State, Symptom, Verdict
-from models import load_bicycle
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, ROLE_SPEED
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.pace.entry import reach_pace
+from riderless.hil.loop.pace.settings import SpeedDrive, speed_corners
+from riderless.hil.loop.place.entries import reach_place
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.loop.states import State, Symptom, Verdict
+from riderless.models import load_bicycle
 from tests.hil.loop.scripted import DT, Scripted
 
 PSI, Y = 0.1, 0.2  # rad, m

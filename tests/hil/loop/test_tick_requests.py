@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from hil.controllers.gains import gains_law, gains_step
-from hil.loop.excitation import Excitation
-from hil.loop.law import LOOP_REFERENCE, LOOP_SIGNALS, WISH
-from hil.loop.states import Verdict
+from riderless.hil.controllers.gains import gains_law, gains_step
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.law import LOOP_REFERENCE, LOOP_SIGNALS, WISH
+from riderless.hil.loop.states import Verdict
 from tests.hil.loop.scripted import DT, Scripted
 
 ESTIMATED = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from firmware_interface.devices.link import RX_SIZE, TX_SIZE
-from hil.loop.wire_tape import new_tape, new_wire, read_tape, tape_length, write_tape
+from riderless.firmware_interface.devices.link import RX_SIZE, TX_SIZE
+from riderless.hil.loop.wire_tape import new_tape, new_wire, read_tape, tape_length, write_tape
 
 
 def full_wire(ports):

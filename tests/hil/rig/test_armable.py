@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from hil.design.methods import design
-from hil.loop.limits import Limit, Limits, RecordedLimits
-from hil.rig.armable import require_armable
-from hil.rig.rig import Rig
-from hil.runners.emulation import emulated_node, emulated_supply
-from models import catalogue
-from models.errors import InputError
+from riderless.hil.design.methods import design
+from riderless.hil.loop.limits import Limit, Limits, RecordedLimits
+from riderless.hil.rig.armable import require_armable
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import emulated_node, emulated_supply
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 
 SILVER = catalogue.load_bicycle("Silver")
 GAINS = design(SILVER, "lqr", (4.0, 5.0, 6.0))

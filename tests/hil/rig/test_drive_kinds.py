@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from hil.controllers.registry import controller_from_text
-from hil.design.closed_loop import SampledLoop
-from hil.design.methods import design
-from hil.logs.header import RunHeader, new_header
-from hil.loop.excitation import Excitation
-from hil.loop.limits import Limits
-from hil.rig.file import read_rig
-from hil.rig.fitting import emulated_rig, require_fitting, require_playable_on
-from hil.rig.stable import fastest_growth, require_stable
-from models import load_bicycle
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
+from riderless.hil.controllers.registry import controller_from_text
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.methods import design
+from riderless.hil.logs.header import RunHeader, new_header
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.limits import Limits
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.fitting import emulated_rig, require_fitting, require_playable_on
+from riderless.hil.rig.stable import fastest_growth, require_stable
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import rig_of
 from tests.paths import ROOT
 

@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.design.methods import design
-from hil.logs.header import RunHeader, new_header
-from hil.rig.file import read_rig
-from hil.rig.rig import Rig
-from hil.rig.stable import fastest_growth, require_stable
-from hil.runners.emulation import emulated_drive
-from models import load_bicycle
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.drive_losses import DriveLosses
-from models.plant.steer_drive import SteerDrive
+from riderless.hil.design.methods import design
+from riderless.hil.logs.header import RunHeader, new_header
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import fastest_growth, require_stable
+from riderless.hil.runners.emulation import emulated_drive
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.drive_losses import DriveLosses
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.paths import DOCS
 
 SILVER = load_bicycle("Silver")

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from hil.design.methods import design
-from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import GainSchedule
-from hil.rig.fitting import require_fitting
-from hil.runners.session import run_realtime
-from hil.runners.simulated_run import run_lockstep, simulate
-from models.errors import InputError
-from models.plant.plant import Scenario
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.rig.fitting import require_fitting
+from riderless.hil.runners.session import run_realtime
+from riderless.hil.runners.simulated_run import run_lockstep, simulate
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Scenario
 from tests.hil.machine import gains, rig_of
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from hil.design.methods import design
-from hil.guidance.rideable import RideLimits
-from hil.guidance.route import RUN_UP_TIME, plan_route
-from hil.rig.fitting import with_emulated_place, with_emulated_receiver
-from hil.rig.path_file import plan_ride, read_path_file
-from hil.rig.rig import Rig
-from models import load_bicycle
-from models.errors import InputError
+from riderless.hil.design.methods import design
+from riderless.hil.guidance.rideable import RideLimits
+from riderless.hil.guidance.route import RUN_UP_TIME, plan_route
+from riderless.hil.rig.fitting import with_emulated_place, with_emulated_receiver
+from riderless.hil.rig.path_file import plan_ride, read_path_file
+from riderless.hil.rig.rig import Rig
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
 from tests.paths import DOCS
 
 SHAPES = {  # text -> length along x at its end, largest y to either side, heading turned [rad]

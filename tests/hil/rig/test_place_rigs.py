@@ -2,8 +2,8 @@
 
 import pytest
 
-from hil.rig.file import read_rig
-from models.errors import InputError
+from riderless.hil.rig.file import read_rig
+from riderless.models.errors import InputError
 from tests.paths import ROOT
 
 RIGS = ROOT / "docs" / "rigs"

@@ -7,24 +7,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.studies.fault_injection.simulate import node_introduction
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.messages import COMMAND_KIND_RATE
-from firmware_interface.node.layouts import HELLO
-from hil.loop.limits import WATCHDOG_RANGE, Limit, Limits
-from hil.loop.states import Cause, Demand, State
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_tape
-from hil.rig.armable import require_time_outs
-from hil.rig.file import read_rig
-from hil.rig.reported_values import REPORTED_VALUES
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node, emulated_plant
-from hil.runners.session import agree_with_devices
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Kick, Scenario
+from riderless.experiments.studies.fault_injection.simulate import node_introduction
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.messages import COMMAND_KIND_RATE
+from riderless.firmware_interface.node.layouts import HELLO
+from riderless.hil.loop.limits import WATCHDOG_RANGE, Limit, Limits
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_tape
+from riderless.hil.rig.armable import require_time_outs
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.reported_values import REPORTED_VALUES
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node, emulated_plant
+from riderless.hil.runners.session import agree_with_devices
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Kick, Scenario
 from tests.hil.machine import gains, rig_of
 from tests.paths import ROOT
 

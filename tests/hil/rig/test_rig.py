@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from experiments.dynamics import MACHINE_QUANTITIES
-from experiments.theory.run_theory import how_well_known
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
-from firmware_interface.errors import DeviceError
-from hil.loop.limits import MACHINE_LIMITS, Limit, Limits
-from hil.rig.file import read_rig
-from hil.rig.rig import Rig
-from models.catalogue import load_bicycle
-from models.errors import InputError
+from riderless.experiments.dynamics import MACHINE_QUANTITIES
+from riderless.experiments.theory.run_theory import how_well_known
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.loop.limits import MACHINE_LIMITS, Limit, Limits
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.rig import Rig
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
 from tests.paths import DOCS
 
 EXAMPLE = DOCS / "rigs/measured.toml"

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from experiments.campaigns.protocols.plan_inputs import gentle_options
-from hil.design.methods import DESIGN_SPEEDS, design
-from hil.design.sampled_plant import LOOP_STATES
-from hil.rig.fitting import require_fitting
-from hil.rig.rig import Rig
-from hil.rig.stable import FASTEST_GROWTH, fastest_growth, judged_speeds, require_stable
-from hil.runners.session import run_realtime
-from hil.runners.simulated_run import simulate
-from models import catalogue
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices
-from models.plant.plant import Kick
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+from riderless.hil.design.methods import DESIGN_SPEEDS, design
+from riderless.hil.design.sampled_plant import LOOP_STATES
+from riderless.hil.rig.fitting import require_fitting
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import FASTEST_GROWTH, fastest_growth, judged_speeds, require_stable
+from riderless.hil.runners.session import run_realtime
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.plant.plant import Kick
 from tests.hil.machine import gains, rig_of
 
 BICYCLES = (

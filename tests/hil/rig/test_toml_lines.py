@@ -2,10 +2,10 @@
 
 import pytest
 
-from experiments.campaigns.file import plan_campaign
-from hil.rig.file import read_rig
-from hil.rig.toml_lines import find_key_lines
-from models.errors import InputError
+from riderless.experiments.campaigns.file import plan_campaign
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.toml_lines import find_key_lines
+from riderless.models.errors import InputError
 from tests.paths import DOCS
 
 NODE = (DOCS / "rigs/node.toml").read_text(encoding="utf-8")

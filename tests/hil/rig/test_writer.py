@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from hil.rig.file import read_rig
-from hil.rig.writer import rig_changes, write_rig
-from models.errors import InputError
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.writer import rig_changes, write_rig
+from riderless.models.errors import InputError
 from tests.paths import DOCS
 
 EXAMPLE = DOCS / "rigs/measured.toml"

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import app
-from hil.logs.log import RUN_FILE, RunWriter
-from hil.loop.tick_record import TICK
-from hil.rig.file import read_rig
-from hil.runners import session, simulated_run
-from hil.runners.disk_room import log_bytes, require_disk_room
-from models.errors import InputError
+from riderless.experiments.cli import app
+from riderless.hil.logs.log import RUN_FILE, RunWriter
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners import session, simulated_run
+from riderless.hil.runners.disk_room import log_bytes, require_disk_room
+from riderless.models.errors import InputError
 from tests.disks import a_disk
 from tests.hil.logs.written_logs import HEADER
 from tests.hil.machine import gains, rig_of, scenario
@@ -42,7 +42,7 @@ def test_a_virtual_bicycle_is_not_even_started(small_disk, monkeypatch):
     def started(*_, **__):
         raise AssertionError("the virtual bicycle was started")
 
-    monkeypatch.setattr("experiments.emulation.spawn.start_twin", started)
+    monkeypatch.setattr("riderless.experiments.emulation.spawn.start_twin", started)
     arguments = ["run", "--emulated", "--duration", "3300", "--out", str(small_disk / "runs")]
     refused = CliRunner().invoke(app, arguments).exception
     assert isinstance(refused, InputError)

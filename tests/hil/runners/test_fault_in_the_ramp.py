@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from experiments.recordings.read import read_recording
-from firmware_interface.twins.faults import Fault, FaultKind
-from hil.logs.header import new_header
-from hil.logs.writer import RunWriter
-from hil.loop.states import SENTENCES, Cause, State
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node, emulated_plant
-from hil.runners.operator import Operator
+from riderless.experiments.recordings.read import read_recording
+from riderless.firmware_interface.twins.faults import Fault, FaultKind
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.writer import RunWriter
+from riderless.hil.loop.states import SENTENCES, Cause, State
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node, emulated_plant
+from riderless.hil.runners.operator import Operator
 from tests.hil.machine import gains, rig_of, scenario
 
 RIG = rig_of()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hil.loop.states import Cause
-from hil.loop.tick_record import TICK
-from hil.runners.operator import Outcome, host_delay
+from riderless.hil.loop.states import Cause
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.runners.operator import Outcome, host_delay
 
 RATE = 200.0
 AT, AGE, LOOP_LATE, CLOCK_LATE = 400, 0.001, 0.034, 0.041  # tick of the cause; s

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from firmware_interface.errors import DeviceError
-from hil.runners.latency_certificate import (
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.runners.latency_certificate import (
     CARE,
     FIT,
     TOO_SHORT,
@@ -21,8 +21,8 @@ from hil.runners.latency_certificate import (
     keep_latency_result,
     recent_latency_result,
 )
-from hil.runners.session import run_realtime
-from models.errors import InputError
+from riderless.hil.runners.session import run_realtime
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of
 
 GOOD = WakeUps(n=4000, p50=2e-5, p99=1e-4, p999=1e-3, worst=2e-3, missed=0)

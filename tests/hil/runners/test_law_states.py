@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import riderless as rl
-from experiments.cli import app
-from hil.design.compensators.methods import design_compensator
-from hil.loop.states import State
-from hil.runners.replay import replay, with_law_states
-from models.errors import InputError
-from models.plant.plant import Kick
+from riderless.experiments.cli import app
+from riderless.hil.design.compensators.methods import design_compensator
+from riderless.hil.loop.states import State
+from riderless.hil.runners.replay import replay, with_law_states
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick
 
 SILVER, V = rl.load_bicycle("Silver"), 5.0
 

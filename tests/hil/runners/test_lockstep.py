@@ -6,11 +6,11 @@ import signal
 import numpy as np
 import pytest
 
-from hil.design.closed_loop import SampledLoop
-from hil.logs.log import RUN_FILE, read_run
-from hil.loop.states import SENTENCES, Cause, State, Verdict
-from hil.runners.simulated_run import run_lockstep
-from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.logs.log import RUN_FILE, read_run
+from riderless.hil.loop.states import SENTENCES, Cause, State, Verdict
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
 from tests.hil.machine import gains, gains_in, lockstep_rows, rig_of, scenario
 
 
@@ -114,10 +114,10 @@ def test_a_signal_that_comes_when_it_has_fallen_leaves_the_fault_in_the_log(tmp_
 @pytest.mark.parametrize(("name", "v"), [("Silver", 5.0), ("Benchmark", 5.0)])
 def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     """Two routes to the closed loop: the compiled tick against the plant, and the linear map's powers."""
-    from hil.runners import lockstep
-    from hil.runners.assembly import new_loop
-    from hil.runners.emulation import emulated_node
-    from hil.runners.operator import Operator
+    from riderless.hil.runners import lockstep
+    from riderless.hil.runners.assembly import new_loop
+    from riderless.hil.runners.emulation import emulated_node
+    from riderless.hil.runners.operator import Operator
 
     rig = rig_of(name, calibration={"gyro_lsb": 2e-5, "accel_lsb": 1e-3, "steer_counts_per_turn": 2e8})
     schedule = gains(rig, "poles", zeta=0.3)
@@ -150,7 +150,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
 
 
 def test_gains_for_another_rate_are_refused(tmp_path):
-    from models.errors import InputError
+    from riderless.models.errors import InputError
 
     rig = rig_of()
     with pytest.raises(InputError, match="100 Hz"):

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from hil.logs.log import RUN_FILE, read_run
-from hil.loop.states import Cause, State
-from hil.runners import session
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.hil.logs.log import RUN_FILE, read_run
+from riderless.hil.loop.states import Cause, State
+from riderless.hil.runners import session
 from tests.hil.machine import gains, rig_of, scenario
 
 pytestmark = pytest.mark.realtime
@@ -58,7 +58,17 @@ def test_a_moved_log_is_whole_where_it_lies(tmp_path):
 
 
 def test_the_command_line_names_no_run_that_is_not_there(tmp_path):
-    command = [sys.executable, "-m", "experiments.cli", "run", "--emulated", "--bike", "Silver", "--duration", "20"]
+    command = [
+        sys.executable,
+        "-m",
+        "riderless.experiments.cli",
+        "run",
+        "--emulated",
+        "--bike",
+        "Silver",
+        "--duration",
+        "20",
+    ]
     process = subprocess.Popen(
         [*command, "-o", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from hil.loop.states import State
-from hil.loop.tick_record import TICK
-from hil.runners.log_sink import Keeper
+from riderless.hil.loop.states import State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.runners.log_sink import Keeper
 
 TAPE = np.arange(3, dtype=np.uint8)
 

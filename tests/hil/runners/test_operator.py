@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from hil.loop.states import SENTENCES, Cause, Demand, State
-from hil.loop.tick_record import TICK
-from hil.runners.operator import NOBODY_THERE, Operator, Outcome
+from riderless.hil.loop.states import SENTENCES, Cause, Demand, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.runners.operator import NOBODY_THERE, Operator, Outcome
 
 
 def row(state, t, cause=Cause.NONE):

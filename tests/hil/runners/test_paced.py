@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.emulation.plaything import PlayedPlant, Playmate
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.rig.rig import Rig, RigPort
-from hil.runners.operator import Operator, Outcome
-from hil.runners.paced.run import LOOK_EVERY, run_paced
-from hil.runners.paced.wall_clock import CATCH_UP, WallClock
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep
-from models import load_bicycle
-from models.errors import InputError
-from models.plant.plant import Kick, Scenario
+from riderless.experiments.emulation.plaything import PlayedPlant, Playmate
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.runners.operator import Operator, Outcome
+from riderless.hil.runners.paced.run import LOOK_EVERY, run_paced
+from riderless.hil.runners.paced.wall_clock import CATCH_UP, WallClock
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick, Scenario
 
 SPEED = 4.6  # m/s
 RIG = Rig(load_bicycle("Benchmark"))

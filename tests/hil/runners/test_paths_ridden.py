@@ -5,27 +5,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.design.methods import design
-from hil.guidance.path import Path
-from hil.guidance.points import path_through_points
-from hil.guidance.rideable import RideLimits
-from hil.guidance.route import Route, plan_route
-from hil.guidance.shapes import circle, lane_change, slalom
-from hil.logs.log import read_run
-from hil.loop.law import LOOP_SIGNALS
-from hil.loop.place.route import ON_ROUTE, follow_route
-from hil.loop.place.tracker import new_place
-from hil.loop.states import State
-from hil.rig.file import read_rig
-from hil.rig.fitting import with_emulated_place
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners.emulation import Emulation
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep, simulate
-from models import load_bicycle
-from models.errors import InputError
-from models.plant.plant import Scenario, Surroundings
+from riderless.hil.design.methods import design
+from riderless.hil.guidance.path import Path
+from riderless.hil.guidance.points import path_through_points
+from riderless.hil.guidance.rideable import RideLimits
+from riderless.hil.guidance.route import Route, plan_route
+from riderless.hil.guidance.shapes import circle, lane_change, slalom
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.law import LOOP_SIGNALS
+from riderless.hil.loop.place.route import ON_ROUTE, follow_route
+from riderless.hil.loop.place.tracker import new_place
+from riderless.hil.loop.states import State
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.fitting import with_emulated_place
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep, simulate
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Scenario, Surroundings
 from tests.paths import ROOT
 
 V = 4.0

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.reports.identify import identify_parameters
-from hil.loop.excitation import Excitation
-from hil.loop.reference import Reference
-from hil.loop.states import State
-from hil.rig.rig import Rig
-from hil.runners.simulated_run import simulate
-from models.errors import InputError
+from riderless.experiments.reports.identify import identify_parameters
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.reference import Reference
+from riderless.hil.loop.states import State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.errors import InputError
 from tests.experiments.recordings.peterson_log import write_log
 from tests.hil.peterson import DT, arrays, his_law, needs_numbers, published, robot
 

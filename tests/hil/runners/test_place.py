@@ -5,21 +5,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firmware_interface.twins.place.sensor import PlaceFault
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.place.settings import PlaceSettings
-from hil.loop.states import Cause, State
-from hil.loop.tick_record import TICK, YOUNGER_COLUMNS
-from hil.rig.fitting import with_emulated_place
-from hil.rig.rig import Rig, RigPort
-from hil.runners.emulation import Emulation
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep, simulate
-from models import load_bicycle
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices
-from models.plant.plant import Kick, Scenario, Surroundings
+from riderless.firmware_interface.twins.place.sensor import PlaceFault
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.loop.states import Cause, State
+from riderless.hil.loop.tick_record import TICK, YOUNGER_COLUMNS
+from riderless.hil.rig.fitting import with_emulated_place
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep, simulate
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.plant.plant import Kick, Scenario, Surroundings
 
 KICK, HEIGHT = 0.35, 0.8  # rad/s of lean, m above the ground
 WIDTH = 1.2  # m

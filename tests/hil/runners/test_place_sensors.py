@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firmware_interface.twins.place.sensor import PlaceFault
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.states import Cause, State
-from hil.rig.file import read_rig
-from hil.runners.emulation import Emulation
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep
-from models.plant.plant import Kick, Scenario, Surroundings
+from riderless.firmware_interface.twins.place.sensor import PlaceFault
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import Cause, State
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.plant.plant import Kick, Scenario, Surroundings
 from tests.paths import ROOT
 
 V = 4.0  # m/s

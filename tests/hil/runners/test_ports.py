@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from firmware_interface.framing import new_decoder
-from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample, open_session
-from hil.loop.states import Cause, Demand, State
-from hil.loop.tick import tick
-from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import new_wire
-from hil.rig.rig import RigPort
-from hil.runners.assembly import SIMULATED_SESSION, new_loop
-from hil.runners.emulation import emulated_node, emulated_plant
+from riderless.firmware_interface.framing import new_decoder
+from riderless.firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample, open_session
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.loop.tick import tick
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.wire_tape import new_wire
+from riderless.hil.rig.rig import RigPort
+from riderless.hil.runners.assembly import SIMULATED_SESSION, new_loop
+from riderless.hil.runners.emulation import emulated_node, emulated_plant
 from tests.hil.machine import gains, rig_of, scenario
 
 APART = (RigPort(carries=("sensors",)), RigPort(carries=("drive",)))

@@ -9,14 +9,14 @@ import time
 import numpy as np
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from firmware_interface.errors import DeviceError
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.runners import session
-from hil.runners.operator import Operator
-from hil.runners.replay import replay
-from models.errors import InputError
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.runners import session
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.replay import replay
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 
 pytestmark = pytest.mark.realtime
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.realtime
 CONTROLLER = """
 import sys
 from pathlib import Path
-from hil.runners import session
+from riderless.hil.runners import session
 from tests.hil.machine import gains, rig_of
 rig = rig_of()
 print("started", flush=True)

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
-from hil.live.layout import STOP_PRESSES
-from hil.loop.states import Demand
-from hil.loop.tick_record import TICK
-from hil.runners import realtime
-from hil.runners.operator import Operator
-from hil.runners.realtime import BEAT_AT, QUIT, STOPPED_ON_PAGE, heed_presses, run_loop, warm_up_loop
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
+from riderless.hil.live.layout import STOP_PRESSES
+from riderless.hil.loop.states import Demand
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.runners import realtime
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.realtime import BEAT_AT, QUIT, STOPPED_ON_PAGE, heed_presses, run_loop, warm_up_loop
 from tests.hil.loop.scripted import Scripted
 
 FDS = [1001, 1002]

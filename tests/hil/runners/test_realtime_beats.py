@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hil.live.layout import STOP_PRESSES
-from hil.loop.states import Demand
-from hil.loop.tick import FAREWELL_FRAMES
-from hil.runners import realtime
-from hil.runners.realtime import BEAT, BEAT_AT, QUIT
-from hil.runners.ring_buffer import DROPPED_ROWS, RING_HEAD, RING_TAIL, TAPE_HEAD, TAPE_TAIL
+from riderless.hil.live.layout import STOP_PRESSES
+from riderless.hil.loop.states import Demand
+from riderless.hil.loop.tick import FAREWELL_FRAMES
+from riderless.hil.runners import realtime
+from riderless.hil.runners.realtime import BEAT, BEAT_AT, QUIT
+from riderless.hil.runners.ring_buffer import DROPPED_ROWS, RING_HEAD, RING_TAIL, TAPE_HEAD, TAPE_TAIL
 
 TAKE_LEAVE = realtime._take_leave.py_func  # its source runs here, as that of the loop
 START = 3_000_000_000  # ns

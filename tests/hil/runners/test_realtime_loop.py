@@ -8,14 +8,14 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import RX_SIZE
-from firmware_interface.errors import DeviceError
-from hil.loop.states import Demand, State
-from hil.loop.tick import FAREWELL_FRAMES
-from hil.loop.wire_tape import new_wire, read_tape
-from hil.runners import libc, realtime, session
-from hil.runners.operator import Operator
-from hil.runners.realtime import (
+from riderless.firmware_interface.devices.link import RX_SIZE
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.loop.tick import FAREWELL_FRAMES
+from riderless.hil.loop.wire_tape import new_wire, read_tape
+from riderless.hil.runners import libc, realtime, session
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.realtime import (
     BEAT_AT,
     FAILED_PORT,
     PORT_ERROR,
@@ -27,7 +27,7 @@ from hil.runners.realtime import (
     run_loop,
     warm_up_loop,
 )
-from hil.runners.ring_buffer import RING_HEAD
+from riderless.hil.runners.ring_buffer import RING_HEAD
 from tests.hil.loop.scripted import Scripted
 
 NO_SAMPLE, SAMPLE = bytes(6), bytes([1, 0, 0, 0, 0, 0])  # as `scripted.receive` hears them

@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.file import read_rig
-from hil.rig.fitting import with_emulated_place
-from hil.rig.path_file import plan_ride, read_path_file
-from hil.rig.rig import Rig
-from hil.rig.task import Task
-from hil.runners import session
-from hil.runners.emulation import Emulation
-from hil.runners.replay import replay
-from models import load_bicycle
-from models.errors import InputError
-from models.plant.plant import Surroundings
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.fitting import with_emulated_place
+from riderless.hil.rig.path_file import plan_ride, read_path_file
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import session
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.replay import replay
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Surroundings
 from tests.hil.machine import scenario
 from tests.paths import ROOT
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.file import read_rig
-from hil.runners import session
-from hil.runners.replay import replay
-from models import load_bicycle
-from models.linear.prescribed_steer import InnerLoop
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners import session
+from riderless.hil.runners.replay import replay
+from riderless.models import load_bicycle
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import scenario
 from tests.paths import ROOT
 

@@ -5,16 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hil.logs.header import RunHeader
-from hil.logs.log import read_run
-from hil.loop.excitation import Excitation
-from hil.loop.limits import RecordedLimits
-from hil.loop.states import Cause, State, Verdict
-from hil.rig.task import Task
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
-from models.plant.plant import Kick, Scenario
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.limits import RecordedLimits
+from riderless.hil.loop.states import Cause, State, Verdict
+from riderless.hil.rig.task import Task
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick, Scenario
 from tests.hil.machine import gains, rig_of
 
 BEGIN, LENGTH = 2.0, 1.5

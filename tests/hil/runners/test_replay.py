@@ -5,14 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hil.logs.header import RunHeader
-from hil.logs.log import RUN_FILE, read_run
-from hil.loop.limits import RecordedLimits
-from hil.loop.states import State
-from hil.runners.emulation import Emulation
-from hil.runners.replay import rebuilt_loop, replay
-from hil.runners.simulated_run import run_lockstep
-from models.errors import InputError
+from riderless.hil.logs.header import RunHeader
+from riderless.hil.logs.log import RUN_FILE, read_run
+from riderless.hil.loop.limits import RecordedLimits
+from riderless.hil.loop.states import State
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.replay import rebuilt_loop, replay
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 
 
@@ -133,8 +133,8 @@ def test_the_header_names_the_protocol_and_the_replay_speaks_it(run):
 
 
 def test_the_session_of_each_device_stands_in_the_header():
-    from firmware_interface.devices.driver import Introduction
-    from hil.logs.header import new_header
+    from riderless.firmware_interface.devices.driver import Introduction
+    from riderless.hil.logs.header import new_header
 
     rig = rig_of()
     said = [Introduction("node", 200, session=77)]

@@ -4,9 +4,9 @@ import threading
 
 import numpy as np
 
-from hil.loop.wire_tape import new_wire, read_tape, tape_length, write_tape
-from hil.runners import ring_buffer
-from hil.runners.ring_buffer import (
+from riderless.hil.loop.wire_tape import new_wire, read_tape, tape_length, write_tape
+from riderless.hil.runners import ring_buffer
+from riderless.hil.runners.ring_buffer import (
     _DRAIN,
     MOST_WAITING_ROWS,
     RING_HEAD,

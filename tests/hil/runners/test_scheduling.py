@@ -9,16 +9,16 @@ from contextlib import suppress
 
 import pytest
 
-from hil.runners import scheduling as module
-from hil.runners.scheduling import privileges, require_existing
-from models.errors import InputError
+from riderless.hil.runners import scheduling as module
+from riderless.hil.runners.scheduling import privileges, require_existing
+from riderless.models.errors import InputError
 
 pytestmark = pytest.mark.realtime
 
 IN_FORCE = """
 import ctypes, json, os, sys
 from pathlib import Path
-from hil.runners.scheduling import privileges
+from riderless.hil.runners.scheduling import privileges
 def now():
     locked = [l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmLck")][0]
     slack = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
@@ -99,7 +99,7 @@ def test_memory_is_fetched_before_the_priority_is_taken(monkeypatch):
 
 def test_under_normal_scheduling_turns_are_short_where_the_kernel_knows_them():
     script = """
-from hil.runners.scheduling import privileges, _turn
+from riderless.hil.runners.scheduling import privileges, _turn
 before = _turn()
 with privileges() as said:
     during = _turn()

@@ -6,22 +6,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import ROLE_DRIVE
-from hil.live import layout
-from hil.live.feed import LiveFeed
-from hil.logs.append_only import LogLostError
-from hil.logs.log import RUN_FILE, read_run
-from hil.loop.excitation import Excitation
-from hil.loop.states import Cause, Demand, State
-from hil.loop.tick_record import TICK
-from hil.rig.file import read_rig
-from hil.rig.rig import RigPort
-from hil.rig.task import Task
-from hil.runners import realtime, session
-from hil.runners.operator import Operator
-from hil.runners.ring_buffer import Recorder
-from models.errors import InputError
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.devices.link import ROLE_DRIVE
+from riderless.hil.live import layout
+from riderless.hil.live.feed import LiveFeed
+from riderless.hil.logs.append_only import LogLostError
+from riderless.hil.logs.log import RUN_FILE, read_run
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.states import Cause, Demand, State
+from riderless.hil.loop.tick_record import TICK
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.rig import RigPort
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import realtime, session
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.ring_buffer import Recorder
+from riderless.models.errors import InputError
 from tests.hil.machine import gains, rig_of
 from tests.hil.runners.test_operator import shown
 from tests.paths import ROOT
@@ -117,7 +117,9 @@ def test_a_rig_that_asks_for_no_latency_test_needs_none():
 
 def test_a_latency_test_is_looked_for_at_this_rate_and_priority(monkeypatch):
     asked = []
-    monkeypatch.setattr("hil.runners.latency_certificate.recent_latency_result", lambda *a: asked.append(a) or "found")
+    monkeypatch.setattr(
+        "riderless.hil.runners.latency_certificate.recent_latency_result", lambda *a: asked.append(a) or "found"
+    )
     assert session.find_latency_test(rig_of(latency_days=7.0), 40) == "found"
     assert asked == [(200.0, 40, 7.0)]
 
@@ -127,7 +129,7 @@ def test_a_latency_test_is_looked_for_at_this_rate_and_priority(monkeypatch):
     [(0, "at 200 Hz, found none: run `riderless latency RIG` under"), (40, "with priority 40: run .* --fifo 40`")],
 )
 def test_where_there_is_none_it_is_said_what_to_run(monkeypatch, fifo, words):
-    monkeypatch.setattr("hil.runners.latency_certificate.recent_latency_result", lambda *a: None)
+    monkeypatch.setattr("riderless.hil.runners.latency_certificate.recent_latency_result", lambda *a: None)
     with pytest.raises(InputError, match=words):
         session.find_latency_test(rig_of(latency_days=7.0), fifo)
 

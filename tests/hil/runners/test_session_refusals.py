@@ -6,22 +6,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
-from hil.design.methods import design
-from hil.guidance.rideable import RideLimits
-from hil.guidance.route import plan_route
-from hil.guidance.shapes import circle
-from hil.loop.excitation import Excitation
-from hil.loop.limits import RecordedLimits
-from hil.loop.reference import Reference
-from hil.rig.file import read_rig
-from hil.rig.rig import RigPort
-from hil.rig.task import Task
-from hil.runners import session
-from hil.runners.emulation import Emulation
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from riderless.hil.design.methods import design
+from riderless.hil.guidance.rideable import RideLimits
+from riderless.hil.guidance.route import plan_route
+from riderless.hil.guidance.shapes import circle
+from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.limits import RecordedLimits
+from riderless.hil.loop.reference import Reference
+from riderless.hil.rig.file import read_rig
+from riderless.hil.rig.rig import RigPort
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import session
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import gains, rig_of
 from tests.paths import ROOT
 

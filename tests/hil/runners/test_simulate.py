@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.design.methods import design
-from hil.design.sampled_plant import LoopTiming
-from hil.logs.log import RUN_FILE, Run, read_run
-from hil.runners.emulation import Emulation
-from hil.runners.replay import replay
-from hil.runners.simulated_run import LEAST_SENSOR_NOISE, run_lockstep, simulate
-from models.errors import InputError
-from models.plant.plant import Kick, Scenario
+from riderless.hil.design.methods import design
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.logs.log import RUN_FILE, Run, read_run
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import LEAST_SENSOR_NOISE, run_lockstep, simulate
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Kick, Scenario
 from tests.hil.logs.written_logs import assert_same_bits
 from tests.hil.machine import gains, rig_of
 

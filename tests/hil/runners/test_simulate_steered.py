@@ -5,25 +5,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
-from hil.design.closed_loop import SampledLoop
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.limits import Limit, Limits
-from hil.loop.states import Cause, State
-from hil.rig.fitting import emulated_rig
-from hil.runners import lockstep
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node
-from hil.runners.operator import Operator
-from hil.runners.replay import replay
-from hil.runners.session import agree_with_devices
-from hil.runners.simulated_run import run_lockstep, simulate
-from models import load_bicycle
-from models.errors import InputError
-from models.linear.prescribed_steer import InnerLoop
-from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
+from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.limits import Limit, Limits
+from riderless.hil.loop.states import Cause, State
+from riderless.hil.rig.fitting import emulated_rig
+from riderless.hil.runners import lockstep
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import Emulation, emulated_node
+from riderless.hil.runners.operator import Operator
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.session import agree_with_devices
+from riderless.hil.runners.simulated_run import run_lockstep, simulate
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.linear.prescribed_steer import InnerLoop
+from riderless.models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
 
 DRIVES = {
     "rate, PI": InnerLoop(kind="rate", bandwidth=50.0, damping=1.0),

@@ -7,25 +7,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.emulation.spawn import raise_priority, start_twin
-from experiments.recordings.runs import played_torque
-from firmware_interface.messages import COMMAND, RAW
-from firmware_interface.node.protocol import encode_command, encode_sample
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from firmware_interface.twins.virtual_node import NodeConfig, spawn
-from hil.logs.header import new_header
-from hil.logs.log import RunRecorder, read_run
-from hil.loop.excitation import Excitation, excitation_place
-from hil.loop.limits import Limit, Limits
-from hil.loop.states import SENTENCES, Cause, State, Symptom
-from hil.loop.tick import LOOP_PULSE
-from hil.loop.wire_tape import new_wire
-from hil.rig.task import Task
-from hil.runners import libc, lockstep, realtime, session
-from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node, emulated_plant
-from hil.runners.operator import Operator
+from riderless.experiments.emulation.spawn import raise_priority, start_twin
+from riderless.experiments.recordings.runs import played_torque
+from riderless.firmware_interface.messages import COMMAND, RAW
+from riderless.firmware_interface.node.protocol import encode_command, encode_sample
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.firmware_interface.twins.virtual_node import NodeConfig, spawn
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.log import RunRecorder, read_run
+from riderless.hil.loop.excitation import Excitation, excitation_place
+from riderless.hil.loop.limits import Limit, Limits
+from riderless.hil.loop.states import SENTENCES, Cause, State, Symptom
+from riderless.hil.loop.tick import LOOP_PULSE
+from riderless.hil.loop.wire_tape import new_wire
+from riderless.hil.rig.task import Task
+from riderless.hil.runners import libc, lockstep, realtime, session
+from riderless.hil.runners.assembly import new_loop
+from riderless.hil.runners.emulation import emulated_node, emulated_plant
+from riderless.hil.runners.operator import Operator
 from tests.hil.machine import gains, rig_of, scenario
 from tests.hil.runners.dirty_line import ECHO, LEADING, dirty_line
 

@@ -6,18 +6,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from firmware_interface.twins.speed.belt import BELT_SCALE, BeltFault
-from hil.design.methods import design
-from hil.logs.log import read_run
-from hil.loop.states import Cause, State
-from hil.loop.tick_record import SPEED_COLUMNS
-from hil.rig.file import read_rig
-from hil.runners.emulation import Emulation
-from hil.runners.replay import replay
-from hil.runners.simulated_run import run_lockstep, simulate
-from models import load_bicycle
-from models.errors import InputError
-from models.plant.plant import Scenario, Surroundings
+from riderless.firmware_interface.twins.speed.belt import BELT_SCALE, BeltFault
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import Cause, State
+from riderless.hil.loop.tick_record import SPEED_COLUMNS
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.simulated_run import run_lockstep, simulate
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.plant.plant import Scenario, Surroundings
 from tests.paths import ROOT
 
 RAMP = ((0.0, 4.0), (3.0, 4.0), (6.0, 5.0))

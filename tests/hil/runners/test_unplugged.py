@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from experiments.emulation.spawn import start_twin
-from hil.logs.log import read_run
-from hil.loop.states import State
-from hil.rig.file import read_rig
-from hil.runners.replay import replay
-from hil.runners.session import run_realtime
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.hil.logs.log import read_run
+from riderless.hil.loop.states import State
+from riderless.hil.rig.file import read_rig
+from riderless.hil.runners.replay import replay
+from riderless.hil.runners.session import run_realtime
 from tests.hil.machine import gains, scenario
 from tests.paths import DOCS
 

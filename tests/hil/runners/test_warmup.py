@@ -6,8 +6,8 @@ import sys
 
 from numba.extending import is_jitted
 
-from firmware_interface.devices.registry import device_names
-from hil.runners.realtime import _loop
+from riderless.firmware_interface.devices.registry import device_names
+from riderless.hil.runners.realtime import _loop
 
 LISTEN = """
 from numba.core import event
@@ -34,10 +34,10 @@ def names_compiled(code, cache):
 
 def test_a_rig_is_read_without_compiling(tmp_path):
     code = f"""
-from firmware_interface.devices.registry import device
+from riderless.firmware_interface.devices.registry import device
 assert [device(name).name for name in {device_names()}] == list({device_names()})
-from hil.rig.rig import Rig
-from models import load_bicycle
+from riderless.hil.rig.rig import Rig
+from riderless.models import load_bicycle
 assert Rig(load_bicycle("Silver")).calibrated()
 """
     assert names_compiled(code, tmp_path) == []

@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.catalogue import bicycle_names, load_bicycle
-from models.constrained.bicycle import ConstrainedBicycle
-from models.constrained.servo import lean_feedforward, smooth_change
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R, Q_X, Q_Y
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices
-from models.nonlinear import equations, simulation
-from models.nonlinear.parameters import pack_bicycle
-from models.parameters import Bicycle
-from models.plant.plant import Plant, Scenario, SteerDrive, Surroundings
+from riderless.models.catalogue import bicycle_names, load_bicycle
+from riderless.models.constrained.bicycle import ConstrainedBicycle
+from riderless.models.constrained.servo import lean_feedforward, smooth_change
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R, Q_X, Q_Y
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.nonlinear import equations, simulation
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.parameters import Bicycle
+from riderless.models.plant.plant import Plant, Scenario, SteerDrive, Surroundings
 from tests.paths import REFERENCE
 
 

@@ -8,23 +8,23 @@ import pytest
 from numpy.polynomial import Polynomial
 from scipy.spatial.transform import Rotation
 
-from models.constrained import constraints
-from models.constrained.constraint import Constraint
-from models.constrained.constraints.energy import Energy
-from models.constrained.constraints.locked_rotation import LockedRotation
-from models.constrained.constraints.point_on_line import PointOnLine
-from models.constrained.constraints.point_on_plane import PointOnPlane
-from models.constrained.constraints.prescribed_motion import PrescribedMotion
-from models.constrained.constraints.revolute import Revolute
-from models.constrained.constraints.rolling_knife_edge import RollingKnifeEdge
-from models.constrained.constraints.slider import Slider
-from models.constrained.constraints.spherical import Spherical
-from models.constrained.constraints.wheel_on_profile import WheelOnProfile
-from models.constrained.jets import Jet
-from models.constrained.loads import Force, Gravity, Torque, TorsionSpring
-from models.constrained.planar import PlanarBody
-from models.constrained.spatial import Body
-from models.constrained.system import System
+from riderless.models.constrained import constraints
+from riderless.models.constrained.constraint import Constraint
+from riderless.models.constrained.constraints.energy import Energy
+from riderless.models.constrained.constraints.locked_rotation import LockedRotation
+from riderless.models.constrained.constraints.point_on_line import PointOnLine
+from riderless.models.constrained.constraints.point_on_plane import PointOnPlane
+from riderless.models.constrained.constraints.prescribed_motion import PrescribedMotion
+from riderless.models.constrained.constraints.revolute import Revolute
+from riderless.models.constrained.constraints.rolling_knife_edge import RollingKnifeEdge
+from riderless.models.constrained.constraints.slider import Slider
+from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints.wheel_on_profile import WheelOnProfile
+from riderless.models.constrained.jets import Jet
+from riderless.models.constrained.loads import Force, Gravity, Torque, TorsionSpring
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.spatial import Body
+from riderless.models.constrained.system import System
 
 A = Body("a", 1.3, np.array([[0.5, 0.1, 0.0], [0.1, 0.6, -0.05], [0.0, -0.05, 0.7]]))
 B = Body("b", 0.7, np.diag([0.2, 0.3, 0.25]))

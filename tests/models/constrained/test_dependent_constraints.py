@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from models.constrained.constraints.energy import Energy
-from models.constrained.constraints.locked_rotation import LockedRotation
-from models.constrained.constraints.point_on_plane import PointOnPlane
-from models.constrained.constraints.prescribed_motion import PrescribedMotion
-from models.constrained.constraints.spherical import Spherical
-from models.constrained.loads import Gravity, Torque
-from models.constrained.planar import PlanarBody
-from models.constrained.spatial import Body
-from models.constrained.system import System
-from models.errors import InputError
+from riderless.models.constrained.constraints.energy import Energy
+from riderless.models.constrained.constraints.locked_rotation import LockedRotation
+from riderless.models.constrained.constraints.point_on_plane import PointOnPlane
+from riderless.models.constrained.constraints.prescribed_motion import PrescribedMotion
+from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.loads import Gravity, Torque
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.spatial import Body
+from riderless.models.constrained.system import System
+from riderless.models.errors import InputError
 
 ROD = PlanarBody("rod", 2.0, 0.5)
 HINGE = Spherical("hinge", "rod", [-0.5, 0.0], [0.0, 0.0])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from models.constrained.constraints.wheel_on_profile import WheelOnProfile
-from models.constrained.examples.hoop import (
+from riderless.models.constrained.constraints.wheel_on_profile import WheelOnProfile
+from riderless.models.constrained.examples.hoop import (
     HOOP_CONSTRAINTS,
     Hoop,
     hoop_energy,
@@ -16,10 +16,10 @@ from models.constrained.examples.hoop import (
     hoop_unknowns,
     roll,
 )
-from models.constrained.loads import Gravity
-from models.constrained.planar import PlanarBody
-from models.constrained.system import System
-from models.errors import InputError
+from riderless.models.constrained.loads import Gravity
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.system import System
+from riderless.models.errors import InputError
 from tests.paths import REFERENCE
 
 SETTLING = 1.0

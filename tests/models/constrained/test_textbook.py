@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from models.constrained import articulated, closed_loop
-from models.constrained.constraints.spherical import Spherical
-from models.constrained.examples import triple_pendulum
-from models.constrained.examples.four_bar import FourBar
-from models.constrained.examples.slider_crank import SliderCrank
-from models.constrained.examples.solar_array import FOLDED, solar_array
-from models.constrained.loads import Force, Torque, TorsionSpring
-from models.constrained.motion import GROUND
-from models.constrained.planar import PlanarBody
-from models.constrained.system import System
-from models.constrained.tree import BASE, Tree
-from models.errors import InputError
+from riderless.models.constrained import articulated, closed_loop
+from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.examples import triple_pendulum
+from riderless.models.constrained.examples.four_bar import FourBar
+from riderless.models.constrained.examples.slider_crank import SliderCrank
+from riderless.models.constrained.examples.solar_array import FOLDED, solar_array
+from riderless.models.constrained.loads import Force, Torque, TorsionSpring
+from riderless.models.constrained.motion import GROUND
+from riderless.models.constrained.planar import PlanarBody
+from riderless.models.constrained.system import System
+from riderless.models.constrained.tree import BASE, Tree
+from riderless.models.errors import InputError
 from tests.paths import REFERENCE
 
 

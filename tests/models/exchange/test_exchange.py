@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from models.catalogue import bicycle_names, load_bicycle
-from models.errors import InputError
-from models.exchange.bicycle_parameters import bicycle_parameters_text, read_bicycle_parameters_text
-from models.exchange.files import BICYCLE_FORMATS, bicycle_text, read_bicycle
-from models.exchange.symbrim import SymbrimParts, bicycle_from_symbrim, symbrim_constants, symbrim_text
-from models.parameter_table import DISPENSABLE, PARAMETERS
+from riderless.models.catalogue import bicycle_names, load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.exchange.bicycle_parameters import bicycle_parameters_text, read_bicycle_parameters_text
+from riderless.models.exchange.files import BICYCLE_FORMATS, bicycle_text, read_bicycle
+from riderless.models.exchange.symbrim import SymbrimParts, bicycle_from_symbrim, symbrim_constants, symbrim_text
+from riderless.models.parameter_table import DISPENSABLE, PARAMETERS
 from tests.models.test_moore import BREAK_THE_TRIANGLE
 
 
@@ -122,7 +122,7 @@ def test_the_package_reads_what_we_write_and_we_what_it_writes(name, tmp_path):
     io = pytest.importorskip("bicycleparameters.io", reason="BicycleParameters is not installed")
     from bicycleparameters import bicycle as of_package
 
-    from models.linear.whipple import canonical_matrices
+    from riderless.models.linear.whipple import canonical_matrices
 
     ours = load_bicycle(name)
     path = tmp_path / f"{name}Benchmark.txt"

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.errors import InputError
-from models.linear.mode_shapes import mode_shapes
-from models.linear.modes import named_modes
-from models.linear.whipple import system_matrix
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.errors import InputError
+from riderless.models.linear.mode_shapes import mode_shapes
+from riderless.models.linear.modes import named_modes
+from riderless.models.linear.whipple import system_matrix
 
 SPEEDS = (0.0, 0.5, 2.0, 5.0, 9.0)
 

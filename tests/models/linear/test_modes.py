@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.errors import InputError
-from models.linear.modes import critical_speeds, eigenvalues, named_modes
-from models.linear.whipple import CanonicalMatrices, canonical_matrices
-from models.parameters import PARAMETERS, Bicycle
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import critical_speeds, eigenvalues, named_modes
+from riderless.models.linear.whipple import CanonicalMatrices, canonical_matrices
+from riderless.models.parameters import PARAMETERS, Bicycle
 from tests.models.linear.test_whipple import by_virtual_work
 from tests.paths import REFERENCE
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, T_DELTA
-from models.errors import InputError
-from models.linear.path import (
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, T_DELTA
+from riderless.models.errors import InputError
+from riderless.models.linear.path import (
     GROUND_STATES,
     PSI,
     Y_P,
@@ -17,7 +17,7 @@ from models.linear.path import (
     heading_rate,
     lateral_forces,
 )
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 
 
 def dalembert(b, v, x, x_dot):

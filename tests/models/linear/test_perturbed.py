@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.errors import InputError
-from models.linear.perturbed import ENTRIES, VARIANT_PARAMETERS, Variant
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import ENTRIES, VARIANT_PARAMETERS, Variant
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 
 SILVER = catalogue.load_bicycle("Silver")
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from models.catalogue import load_bicycle
-from models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop, driven_steer, felt_inertia, prescribed_steer
+from riderless.models.catalogue import load_bicycle
+from riderless.models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop, driven_steer, felt_inertia, prescribed_steer
 
 # Meijaard et al. (2007), eq. A 2 and table 1: first rows of M, C1, K0, K2 of the benchmark bicycle, as printed
 M11, M12 = 80.81722, 2.31941332208709

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.linear import quartic
-from models.linear.modes import eigenvalues, named_modes
-from models.linear.quartic import quartic_roots
+from riderless.models import catalogue
+from riderless.models.linear import quartic
+from riderless.models.linear.modes import eigenvalues, named_modes
+from riderless.models.linear.quartic import quartic_roots
 
 ROOTS = {
     "four real": (-5.0, -1.0, 0.5, 3.0),
@@ -100,7 +100,7 @@ def test_named_modes_are_the_eigenvalues_of_lapack(name):
 @pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_a_grid_is_named_as_each_of_its_speeds_alone(name):
     """Bit for bit, whatever the order: between, at and beside the double roots."""
-    from models.linear.modes import _double_roots
+    from riderless.models.linear.modes import _double_roots
 
     bicycle = catalogue.load_bicycle(name)
     beside = [v * (1.0 + step) for v, _ in _double_roots(bicycle) for step in (-1e-6, -1e-12, 0.0, 1e-12, 1e-6)]

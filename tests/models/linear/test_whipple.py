@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.coordinates import INPUTS, STATES
-from models.errors import InputError
-from models.linear.whipple import (
+from riderless.models import catalogue
+from riderless.models.coordinates import INPUTS, STATES
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import (
     CanonicalMatrices,
     canonical_matrices,
     finite_speeds,
@@ -20,7 +20,7 @@ from models.linear.whipple import (
     state_space,
     system_matrix,
 )
-from models.parameters import Bicycle
+from riderless.models.parameters import Bicycle
 from tests.paths import REFERENCE
 
 MATRICES = ("M", "C1", "K0", "K2")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.signal import cont2discrete
 
-from models.errors import InputError
-from models.linear.zero_order_hold import zoh
+from riderless.models.errors import InputError
+from riderless.models.linear.zero_order_hold import zoh
 from tests.paths import REFERENCE
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.coordinates import DELTA, PHI, Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_R
-from models.linear import path
-from models.linear.whipple import system_matrix
-from models.nonlinear.contact_forces import (
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, PHI, Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_R
+from riderless.models.linear import path
+from riderless.models.linear.whipple import system_matrix
+from riderless.models.nonlinear.contact_forces import (
     FRONT_LIFTS,
     FRONT_SLIPS,
     OUTSIDE,
@@ -16,9 +16,9 @@ from models.nonlinear.contact_forces import (
     describe_status,
     grip,
 )
-from models.nonlinear.equations import accelerations, contact_forces, status
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.simulation import initial_state, simulate_nonlinear
+from riderless.models.nonlinear.equations import accelerations, contact_forces, status
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state, simulate_nonlinear
 from tests.models.nonlinear import four_bodies
 from tests.models.nonlinear.test_equations import random_states
 

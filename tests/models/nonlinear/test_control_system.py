@@ -3,11 +3,11 @@
 import control
 import numpy as np
 
-from models.catalogue import load_bicycle
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
-from models.linear.whipple import system_matrix
-from models.nonlinear.control_system import NONLINEAR_STATES, nonlinear_system
-from models.nonlinear.simulation import initial_state, simulate_nonlinear
+from riderless.models.catalogue import load_bicycle
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
+from riderless.models.linear.whipple import system_matrix
+from riderless.models.nonlinear.control_system import NONLINEAR_STATES, nonlinear_system
+from riderless.models.nonlinear.simulation import initial_state, simulate_nonlinear
 
 SILVER = load_bicycle("Silver")
 LATERAL = [NONLINEAR_STATES.index(name) for name in ("phi", "delta", "phi_dot", "delta_dot")]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.coordinates import Q_PSI
-from models.nonlinear.equations import integrate_steps
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.simulation import initial_state
+from riderless.models import catalogue
+from riderless.models.coordinates import Q_PSI
+from riderless.models.nonlinear.equations import integrate_steps
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state
 from tests.models.nonlinear import four_bodies
 
 SECONDS, DT = 60, 0.001

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
-from models.errors import InputError
-from models.nonlinear.contact_forces import OUTSIDE
-from models.nonlinear.ensemble import LANES, Ensemble
-from models.nonlinear.equations import integrate_steps
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.simulation import initial_state
-from models.nonlinear.vectors import compiled, sincos, sincos_tilt
+from riderless.models import catalogue
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
+from riderless.models.errors import InputError
+from riderless.models.nonlinear.contact_forces import OUTSIDE
+from riderless.models.nonlinear.ensemble import LANES, Ensemble
+from riderless.models.nonlinear.equations import integrate_steps
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state
+from riderless.models.nonlinear.vectors import compiled, sincos, sincos_tilt
 
 
 def alone(bicycle, q, u, T, dt, steps):

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
-from models.nonlinear.contact_forces import OUTSIDE
-from models.nonlinear.equations import (
+from riderless.models import catalogue
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.models.nonlinear.contact_forces import OUTSIDE
+from riderless.models.nonlinear.equations import (
     accelerations,
     dependent_speeds,
     energy,
@@ -20,9 +20,9 @@ from models.nonlinear.equations import (
     nonlinear_derivative,
     pitch,
 )
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.simulation import initial_state, simulate_nonlinear
-from models.parameters import Bicycle
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state, simulate_nonlinear
+from riderless.models.parameters import Bicycle
 from tests.models.nonlinear import four_bodies
 from tests.paths import REFERENCE
 

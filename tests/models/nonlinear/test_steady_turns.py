@@ -10,15 +10,15 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
-from models import catalogue
-from models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
-from models.errors import InputError
-from models.linear.modes import critical_speeds, eigenvalues
-from models.linear.whipple import canonical_matrices
-from models.nonlinear.equations import accelerations, dependent_speeds, pitch
-from models.nonlinear.hands_free import hands_free_families
-from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
+from riderless.models import catalogue
+from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
+from riderless.models.errors import InputError
+from riderless.models.linear.modes import critical_speeds, eigenvalues
+from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.nonlinear.equations import accelerations, dependent_speeds, pitch
+from riderless.models.nonlinear.hands_free import hands_free_families
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
 from tests.paths import REFERENCE
 
 DOWN = np.array([0.0, 0.0, 1.0])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
+from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 
 DT = 0.005
 QUIET = Instruments(gyro_noise=0.0, accel_noise=0.0, wheel_noise=0.0)

@@ -5,12 +5,12 @@ import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
-from models.plant.environment import TRAINING_WHEEL_LEAN, weight_out_of_place
-from models.plant.plant import Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.models.plant.environment import TRAINING_WHEEL_LEAN, weight_out_of_place
+from riderless.models.plant.plant import Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from tests.models.plant.riding import DT, X0, free, ride
 
 SMALL = 1e-3

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
-from models.nonlinear import equations, simulation
-from models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
-from models.plant.scenario import KICK_MIN, PUSH_MAX
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
+from riderless.models.nonlinear import equations, simulation
+from riderless.models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
+from riderless.models.plant.scenario import KICK_MIN, PUSH_MAX
 from tests.models.plant.riding import DT, QUIET, free, ride
 from tests.paths import REFERENCE
 

@@ -8,12 +8,12 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
-from models.plant.plant import Kick, Plant, Scenario, SteerDrive
-from models.plant.scenario import MAX_SPEED_CORNERS
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.plant.plant import Kick, Plant, Scenario, SteerDrive
+from riderless.models.plant.scenario import MAX_SPEED_CORNERS
 from tests.models.plant.riding import DT, X0, free, ride
 
 # Meijaard et al. (2007), Table 2, v = 5 m/s
@@ -178,7 +178,7 @@ def test_the_kernels_are_compiled_once_for_all_processes():
     """A second process finds them in the cache; else every start would cost seconds."""
     script = (
         "from models import catalogue\n"
-        "from models.plant import plant\n"
+        "from riderless.models.plant import plant\n"
         "machine = plant.Plant(catalogue.load_bicycle('Benchmark'))\n"
         "machine.advance(0.0, True, 0.005), machine.read()\n"
         "assert not plant.advance_plant.stats.cache_misses\n"

@@ -5,12 +5,12 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI
-from models.errors import InputError
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
-from models.plant.plant import SteerDrive
-from models.plant.records import ROTOR, ROTOR_DOT
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.models.plant.plant import SteerDrive
+from riderless.models.plant.records import ROTOR, ROTOR_DOT
 from tests.models.plant.riding import DT, free, ride
 
 

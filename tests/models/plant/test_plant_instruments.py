@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.linear.whipple import input_matrix
-from models.plant.plant import Instruments, Kick
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from riderless.models.linear.whipple import input_matrix
+from riderless.models.plant.plant import Instruments, Kick
 from tests.models.plant.riding import DT, free
 
 

@@ -5,10 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from models import catalogue
-from models.coordinates import PHI, PHI_DOT
-from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
-from models.plant.plant import Kick, SteerDrive
+from riderless.models import catalogue
+from riderless.models.coordinates import PHI, PHI_DOT
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from riderless.models.plant.plant import Kick, SteerDrive
 from tests.models.plant.riding import DT, free, ride
 
 

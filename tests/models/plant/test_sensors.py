@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from models.errors import InputError
-from models.plant import sensors
-from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, LATENCY_MAX, NOISE, READINGS, Instruments
+from riderless.models.errors import InputError
+from riderless.models.plant import sensors
+from riderless.models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, LATENCY_MAX, NOISE, READINGS, Instruments
 
 SILENT = {"gyro_noise": 0.0, "accel_noise": 0.0, "wheel_noise": 0.0}
 

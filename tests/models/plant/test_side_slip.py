@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from models import catalogue
-from models.errors import InputError
-from models.linear.side_slip import slip_balance
-from models.linear.whipple import canonical_matrices, totals
-from models.plant.plant import Plant, Scenario
-from models.plant.side_slip import SideSlip
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.side_slip import slip_balance
+from riderless.models.linear.whipple import canonical_matrices, totals
+from riderless.models.plant.plant import Plant, Scenario
+from riderless.models.plant.side_slip import SideSlip
 
 SILVER = catalogue.load_bicycle("Silver")
 X0 = (0.03, 0.02, 0.2, -0.1)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from models.errors import InputError
-from models.plant import steer_drive
-from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, MAX_WAITING, SteerDrive
+from riderless.models.errors import InputError
+from riderless.models.plant import steer_drive
+from riderless.models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, MAX_WAITING, SteerDrive
 
 
 def make(**fields):

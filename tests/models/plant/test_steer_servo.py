@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from hil.runners.emulation import Emulation
-from models.catalogue import load_bicycle
-from models.coordinates import DELTA, DELTA_DOT, PHI
-from models.errors import InputError
-from models.linear.perturbed import Variant
-from models.linear.prescribed_steer import InnerLoop, driven_steer
-from models.plant.plant import SteerDrive, Surroundings
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.catalogue import load_bicycle
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI
+from riderless.models.errors import InputError
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.prescribed_steer import InnerLoop, driven_steer
+from riderless.models.plant.plant import SteerDrive, Surroundings
 from tests.models.plant.riding import DT, free, ride
 
 REST = (0.0, 0.0, 0.0, 0.0)

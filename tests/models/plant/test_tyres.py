@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT
-from models.errors import InputError
-from models.linear.path import heading_rate, lateral_forces
-from models.linear.whipple import input_matrix, system_matrix
-from models.plant.plant import Plant, Scenario
-from models.plant.tyres import FrontTyre
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, DELTA_DOT
+from riderless.models.errors import InputError
+from riderless.models.linear.path import heading_rate, lateral_forces
+from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.plant.plant import Plant, Scenario
+from riderless.models.plant.tyres import FrontTyre
 
 SILVER = catalogue.load_bicycle("Silver")
 V = 6.0

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from models import catalogue
-from models.coordinates import DELTA, PHI
-from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
-from models.plant.scenario import DELTA_MAX, KICK_MIN, PHI_MAX, PUSH_MAX
+from riderless.models import catalogue
+from riderless.models.coordinates import DELTA, PHI
+from riderless.models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
+from riderless.models.plant.scenario import DELTA_MAX, KICK_MIN, PHI_MAX, PUSH_MAX
 from tests.models.plant.riding import free, ride
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import pi
 
-from models.parameters import PARAMETERS, Bicycle
+from riderless.models.parameters import PARAMETERS, Bicycle
 
 LENGTHS = {"mm": 1e3, "cm": 1e2, "in": 1 / 0.0254, "ft": 1 / 0.3048, "m from mm twice": 1e-3, "m from cm twice": 1e-2}
 MASSES_IN = {"g": 1e3, "lb": 1 / 0.45359237, "N": 9.80665, "kg from g twice": 1e-3}

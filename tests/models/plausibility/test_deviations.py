@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from models.catalogue import load_bicycle
-from models.errors import InputError, UnusualBicycle
-from models.parameters import Bicycle
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError, UnusualBicycle
+from riderless.models.parameters import Bicycle
 from tests.models.plausibility.bicycle_mistakes import values_of
 
 BENCHMARK = values_of(load_bicycle("Benchmark"))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from models.catalogue import load_bicycle
+from riderless.models.catalogue import load_bicycle
 from tests.models.plausibility.test_traits import refusal, written
 
 # Units behind the names --------------------------------------------------------------------------------------

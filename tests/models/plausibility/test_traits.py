@@ -10,11 +10,11 @@ from math import cos, sin
 import numpy as np
 import pytest
 
-from models.catalogue import bicycle_names, load_bicycle
-from models.errors import InputError, UnusualBicycle
-from models.parameters import PARAMETERS, Bicycle
-from models.plausibility.likely_mistakes import likely_mistakes
-from models.plausibility.traits import TRAITS, odd_traits
+from riderless.models.catalogue import bicycle_names, load_bicycle
+from riderless.models.errors import InputError, UnusualBicycle
+from riderless.models.parameters import PARAMETERS, Bicycle
+from riderless.models.plausibility.likely_mistakes import likely_mistakes
+from riderless.models.plausibility.traits import TRAITS, odd_traits
 from tests.models.plausibility.bicycle_mistakes import spoiled, values_of
 from tests.paths import SHARED
 

@@ -15,22 +15,22 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from experiments.analysis.window_notes import apply_notes, read_notes
-from experiments.analysis.windows.find import find_windows
-from experiments.campaigns.file import read_campaign
-from experiments.campaigns.migration import migrate
-from experiments.datatypes import Response
-from experiments.recordings import foreign, published
-from experiments.recordings.foreign.mapping import load_mapping
-from experiments.recordings.run_response import response_of_run
-from firmware_interface.errors import DeviceError
-from hil.design.schedule import GainSchedule
-from hil.logs import log
-from hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_document
-from hil.rig.file import read_rig
-from models.catalogue import load_bicycle
-from models.errors import InputError
-from models.exchange.files import BICYCLE_FORMATS, bicycle_text, read_bicycle
+from riderless.experiments.analysis.window_notes import apply_notes, read_notes
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.campaigns.file import read_campaign
+from riderless.experiments.campaigns.migration import migrate
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings import foreign, published
+from riderless.experiments.recordings.foreign.mapping import load_mapping
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.firmware_interface.errors import DeviceError
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.logs import log
+from riderless.hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_document
+from riderless.hil.rig.file import read_rig
+from riderless.models.catalogue import load_bicycle
+from riderless.models.errors import InputError
+from riderless.models.exchange.files import BICYCLE_FORMATS, bicycle_text, read_bicycle
 from tests.tools.fuzz_files import seeds
 from tests.tools.fuzz_files.logs import mutated_log, mutated_schema, put_together
 from tests.tools.fuzz_files.mutate import encoded, mutated_bytes, mutated_text, mutated_tree

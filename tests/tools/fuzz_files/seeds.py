@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import tomli_w
 
-from hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_run
-from hil.logs.log import read_run
-from models.catalogue import load_bicycle
-from models.exchange.files import bicycle_text
+from riderless.hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_run
+from riderless.hil.logs.log import read_run
+from riderless.models.catalogue import load_bicycle
+from riderless.models.exchange.files import bicycle_text
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.experiments.recordings.foreign_log import in_their_units, signals
 from tests.paths import DOCS, ROOT

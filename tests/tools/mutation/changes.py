@@ -149,7 +149,7 @@ def source_mutants(path: str) -> Iterator[Mutant]:
 
 def table_mutants() -> Iterator[Mutant]:
     """The supervisor's table with one entry removed, or one cause exchanged."""
-    from hil.loop.transitions import EVENT_CAUSE, NEXT_STAGE, RULES, STAY, Stage
+    from riderless.hil.loop.transitions import EVENT_CAUSE, NEXT_STAGE, RULES, STAY, Stage
 
     for stage, event in np.argwhere(NEXT_STAGE != STAY):
         words = f"entry removed: {RULES[event].event} at {Stage(int(stage)).name}"

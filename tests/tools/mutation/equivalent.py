@@ -108,6 +108,5 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "hil/runners/session.py": {
         "truth: True -> False in next(said for port, said": "the ports were counted when they were opened",
         "rig.present and feed is not None -> rig.present in if": "without a feed it was refused before",
-        "term left out: rig.drive is not None and greatest is not None": "a torque drive has no such greatest",
     },
 }

@@ -16,9 +16,9 @@ import numba
 import numba.extending
 import numpy as np
 
-from firmware_interface import kernels
+from riderless.firmware_interface import kernels
 
-ROOMS = ("firmware_interface", "hil", "tests")
+ROOMS = ("riderless.firmware_interface", "riderless.hil", "tests")
 
 
 class Record:
@@ -98,7 +98,7 @@ def _njit(compiled: Callable[..., Any]) -> Callable[..., Any]:
     def plain(function: Any = None, **how: Any) -> Any:
         if function is None:
             return functools.partial(plain, **how)
-        if function.__module__.split(".")[0] not in ROOMS:
+        if not function.__module__.startswith(ROOMS):
             return compiled(function, **how)
 
         @functools.wraps(function)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hil.memory import bounded_memory
-from models.errors import InputError
+from riderless.hil.memory import bounded_memory
+from riderless.models.errors import InputError
 
 MOST_SECONDS = 120  # of processor for one file; the largest ones of a lab take a few
 

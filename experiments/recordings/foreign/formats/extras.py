@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 
 def import_extra(module: str, path: Path) -> ModuleType:

@@ -7,11 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.foreign.formats.apart import read_apart
-from experiments.recordings.foreign.formats.extras import import_extra
-from experiments.recordings.foreign.table import Table, dotted_name, is_wanted, require_columns_few, unfold_columns
-from hil.memory import require_memory
-from models.errors import InputError
+from riderless.experiments.recordings.foreign.formats.apart import read_apart
+from riderless.experiments.recordings.foreign.formats.extras import import_extra
+from riderless.experiments.recordings.foreign.table import (
+    Table,
+    dotted_name,
+    is_wanted,
+    require_columns_few,
+    unfold_columns,
+)
+from riderless.hil.memory import require_memory
+from riderless.models.errors import InputError
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _HELD = 2  # as it was read, and on its way here

@@ -9,10 +9,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from experiments.recordings.foreign.formats.apart import read_apart
-from experiments.recordings.foreign.table import Table, require_columns_few, unfold_columns
-from hil.memory import STEP, memory_for_reading, require_memory
-from models.errors import InputError
+from riderless.experiments.recordings.foreign.formats.apart import read_apart
+from riderless.experiments.recordings.foreign.table import Table, require_columns_few, unfold_columns
+from riderless.hil.memory import STEP, memory_for_reading, require_memory
+from riderless.models.errors import InputError
 
 _HEADER_BYTES, _COMPRESSED = 128, 15  # of the file; type of a compressed element
 _READ_BYTES = 65_536

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.foreign.formats.apart import read_apart
-from experiments.recordings.foreign.formats.extras import import_extra
-from experiments.recordings.foreign.table import Table, is_wanted, require_columns_few
-from hil.memory import require_memory
-from models.errors import InputError
+from riderless.experiments.recordings.foreign.formats.apart import read_apart
+from riderless.experiments.recordings.foreign.formats.extras import import_extra
+from riderless.experiments.recordings.foreign.table import Table, is_wanted, require_columns_few
+from riderless.hil.memory import require_memory
+from riderless.models.errors import InputError
 
 _DEEPEST = 6  # structs within structs
 _HELD = 2  # as it was read, and on its way here

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from experiments.recordings.foreign.formats import hdf5, mat, parquet, text
-from experiments.recordings.foreign.table import Table
-from models.errors import InputError
-from models.text_file import why_unreadable
+from riderless.experiments.recordings.foreign.formats import hdf5, mat, parquet, text
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.models.errors import InputError
+from riderless.models.text_file import why_unreadable
 
 # format: does it begin so? (its first bytes, its suffix in small letters), and its reader; the first that fits
 FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]]] = {

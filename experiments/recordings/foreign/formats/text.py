@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.recordings.foreign.table import Table, require_columns_few
-from hil.memory import bounded_memory, require_memory
-from models.errors import InputError
-from models.text_file import why_unreadable
+from riderless.experiments.recordings.foreign.table import Table, require_columns_few
+from riderless.hil.memory import bounded_memory, require_memory
+from riderless.models.errors import InputError
+from riderless.models.text_file import why_unreadable
 
 GZIP_MAGIC = b"\x1f\x8b"
 CSV_DELIMITERS = ",;\t"

@@ -8,12 +8,12 @@ and no window is one of free motion. The logs name no bicycle.
 
 import numpy as np
 
-from experiments.datatypes import Response
-from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign import times
-from experiments.recordings.foreign.table import Table
-from experiments.theory.theory import open_loop
-from models.parameters import Bicycle
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.foreign import times
+from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.theory.theory import open_loop
+from riderless.models.parameters import Bicycle
 
 KIND = "peterson"
 COLUMNS = ("T_s", "gyro_x", "steer", "v", "time")

@@ -17,19 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.emulation.hand_kicks import kicks_in_turn
-from experiments.emulation.spawn import start_twin
-from experiments.studies.fault_injection.realtime import controller_process
-from experiments.studies.fault_injection.realtime.controller_process import NOTHING
-from firmware_interface.errors import DeviceError
-from firmware_interface.twins.virtual_node import Report, VirtualProcess
-from hil.controllers.timing import LoopTiming
-from hil.design.methods import design
-from hil.logs.log import Run, read_run
-from hil.rig.rig import Rig
-from hil.runners.warmup import warm_up
-from models import catalogue
-from models.plant.scenario import Scenario
+from riderless.experiments.emulation.hand_kicks import kicks_in_turn
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.studies.fault_injection.realtime import controller_process
+from riderless.experiments.studies.fault_injection.realtime.controller_process import NOTHING
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.twins.virtual_node import Report, VirtualProcess
+from riderless.hil.controllers.timing import LoopTiming
+from riderless.hil.design.methods import design
+from riderless.hil.logs.log import Run, read_run
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.warmup import warm_up
+from riderless.models import catalogue
+from riderless.models.plant.scenario import Scenario
 
 CONTROLLER_PRIORITY = (
     20  # priority of the controllers' loops where priorities are permitted; the bicycle's is one higher

@@ -16,19 +16,28 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.studies.fault_injection.realtime.bench import ControllerProcess, NeverCameError, RealtimeBench
-from experiments.studies.fault_injection.realtime.controller_process import HESITANT
-from experiments.studies.fault_injection.realtime.faults import REALTIME_FAULTS, NotKeptError, RealtimeFault, When
-from experiments.studies.fault_injection.realtime.judge import (
+from riderless.experiments.studies.fault_injection.realtime.bench import (
+    ControllerProcess,
+    NeverCameError,
+    RealtimeBench,
+)
+from riderless.experiments.studies.fault_injection.realtime.controller_process import HESITANT
+from riderless.experiments.studies.fault_injection.realtime.faults import (
+    REALTIME_FAULTS,
+    NotKeptError,
+    RealtimeFault,
+    When,
+)
+from riderless.experiments.studies.fault_injection.realtime.judge import (
     allowed_time,
     judge_end,
     judge_lateness,
     judge_log,
     time_to_zero,
 )
-from experiments.studies.fault_injection.summary_table import FaultRow
-from firmware_interface.twins.virtual_node import Report
-from models.errors import InputError
+from riderless.experiments.studies.fault_injection.summary_table import FaultRow
+from riderless.firmware_interface.twins.virtual_node import Report
+from riderless.models.errors import InputError
 
 ANSWERING_TORQUE = 1.0  # N m: the answer to a push
 MAX_TRIES = 3  # on a computer so busy that the emulated bicycle itself came late

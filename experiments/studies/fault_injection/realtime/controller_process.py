@@ -14,20 +14,20 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from firmware_interface.child_processes import FORK_SERVER, end_with_parent
-from hil.logs import append_only
-from hil.loop.states import Demand
-from hil.runners import session
-from hil.runners.operator import Operator
+from riderless.firmware_interface.child_processes import FORK_SERVER, end_with_parent
+from riderless.hil.logs import append_only
+from riderless.hil.loop.states import Demand
+from riderless.hil.runners import session
+from riderless.hil.runners.operator import Operator
 
 NOTHING, HESITANT, HOG, DISK = "", "never asks for more than ARMED", "hogs the interpreter", "has a disk that may hang"
-_COMMAND_LINE = "experiments.cli"  # started by name, as a shell would: no study imports the command line
+_COMMAND_LINE = "riderless.experiments.cli"  # started by name, as a shell would: no study imports the command line
 IMPORTS = (
     __name__,
     _COMMAND_LINE,
-    "experiments.commands.run",
-    "experiments.campaigns.protocols.treadmill",
-    "hil.design.methods",
+    "riderless.experiments.commands.run",
+    "riderless.experiments.campaigns.protocols.treadmill",
+    "riderless.hil.design.methods",
     "rich.live",
 )
 

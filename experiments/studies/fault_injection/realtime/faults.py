@@ -12,12 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.studies.fault_injection.realtime import controller_process
-from experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
-from experiments.studies.fault_injection.realtime.controller_process import DISK, HOG, NOTHING
-from experiments.studies.fault_injection.threats.fault_spec import RAMP_TIME, SAMPLE_PERIOD
-from firmware_interface.twins.virtual_node import Report
-from hil.loop.states import SENTENCES, Cause
+from riderless.experiments.studies.fault_injection.realtime import controller_process
+from riderless.experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
+from riderless.experiments.studies.fault_injection.realtime.controller_process import DISK, HOG, NOTHING
+from riderless.experiments.studies.fault_injection.threats.fault_spec import RAMP_TIME, SAMPLE_PERIOD
+from riderless.firmware_interface.twins.virtual_node import Report
+from riderless.hil.loop.states import SENTENCES, Cause
 
 LOOK_PERIOD = 0.02  # s between two looks of the operator
 RECORDER_PERIOD = 0.05  # s between two visits of the recorder

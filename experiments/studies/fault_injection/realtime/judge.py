@@ -5,12 +5,12 @@ import re
 
 import numpy as np
 
-from experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
-from experiments.studies.fault_injection.realtime.faults import RealtimeFault, quiet
-from firmware_interface.twins.virtual_node import Report
-from hil.logs.log import STOP_KILLED, Run
-from hil.loop.states import State
-from hil.runners.replay import replay
+from riderless.experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
+from riderless.experiments.studies.fault_injection.realtime.faults import RealtimeFault, quiet
+from riderless.firmware_interface.twins.virtual_node import Report
+from riderless.hil.logs.log import STOP_KILLED, Run
+from riderless.hil.loop.states import State
+from riderless.hil.runners.replay import replay
 
 SCHEDULING_TIME = 0.1  # s, that a busy computer may take on top of everything else
 LOST_TIME = 0.25  # s of a run that a log may lack

@@ -7,14 +7,14 @@ from functools import partial
 
 from numpy.typing import NDArray
 
-from experiments.campaigns.sweeps import cores, worker_processes
-from experiments.studies.fault_injection.cases import CaseOptions
-from experiments.studies.fault_injection.danger import Danger
-from experiments.studies.fault_injection.judge import judge_case
-from experiments.studies.fault_injection.search.genes import case_of_genes
-from experiments.studies.fault_injection.simulate import play_case
-from hil.loop.tick import LoopState
-from models.errors import InputError
+from riderless.experiments.campaigns.sweeps import cores, worker_processes
+from riderless.experiments.studies.fault_injection.cases import CaseOptions
+from riderless.experiments.studies.fault_injection.danger import Danger
+from riderless.experiments.studies.fault_injection.judge import judge_case
+from riderless.experiments.studies.fault_injection.search.genes import case_of_genes
+from riderless.experiments.studies.fault_injection.simulate import play_case
+from riderless.hil.loop.tick import LoopState
+from riderless.models.errors import InputError
 
 CASES_PER_PIECE = 20  # handed to a process at a time
 

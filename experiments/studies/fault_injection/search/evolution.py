@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import CaseOptions
-from experiments.studies.fault_injection.danger import Danger
-from experiments.studies.fault_injection.search.evaluation import Evaluated, Evaluator
-from experiments.studies.fault_injection.search.genes import (
+from riderless.experiments.studies.fault_injection.cases import CaseOptions
+from riderless.experiments.studies.fault_injection.danger import Danger
+from riderless.experiments.studies.fault_injection.search.evaluation import Evaluated, Evaluator
+from riderless.experiments.studies.fault_injection.search.genes import (
     GENE_VALUES,
     RIDE_GENES,
     count_genes,
     searched_threats,
     threat_genes,
 )
-from models.errors import InputError
+from riderless.models.errors import InputError
 
 GENERATION = 60  # cases
 FRESH = 0.25  # share of a generation that is drawn afresh

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import CaseOptions, FaultCase, another_threat, compose_case
-from experiments.studies.fault_injection.threats.fault_list import threats_of
-from experiments.studies.fault_injection.threats.fault_spec import Threat
-from models.errors import InputError
+from riderless.experiments.studies.fault_injection.cases import CaseOptions, FaultCase, another_threat, compose_case
+from riderless.experiments.studies.fault_injection.threats.fault_list import threats_of
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Threat
+from riderless.models.errors import InputError
 
 GENE_VALUES = 4096  # two letters of the code
 RIDE_GENES, FURTHER_GENES = 17, 12  # of the ride and the first fault, and of each further one

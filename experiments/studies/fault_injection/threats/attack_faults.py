@@ -1,10 +1,10 @@
 """Attacks on the line, or a computer that has crashed: well-formed frames that nobody meant to send now."""
 
-from experiments.studies.fault_injection.threats.fault_spec import Shape, Threat
-from experiments.studies.fault_injection.threats.link_faults import LATE_CAUSES, LONG_LASTING, WATCHDOG_SLACK
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Shape, Threat
+from riderless.experiments.studies.fault_injection.threats.link_faults import LATE_CAUSES, LONG_LASTING, WATCHDOG_SLACK
+from riderless.firmware_interface.twins.faults import TO_COMPUTER, TO_NODE
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause
 
 _OLD_SAMPLES = frozenset(  # what a computer that hears old samples may find wrong first
     {

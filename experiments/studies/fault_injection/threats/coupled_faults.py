@@ -7,14 +7,14 @@ gives way and gyros that warm up; one takes chance or intent, and nothing aboard
 import math
 from dataclasses import replace
 
-from experiments.studies.fault_injection.threats.fault_spec import AlikeFault, Shape, Threat
-from experiments.studies.fault_injection.threats.machine_faults import DISOBEY_CAUSES
-from experiments.studies.fault_injection.threats.sensor_faults import WRONG_READING_CAUSES
-from experiments.studies.fault_injection.threats.slow_faults import FOUND_WITHIN, GROWING, MANY_STEPS
-from firmware_interface.twins.faults import Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause
-from models.parameters import Bicycle
+from riderless.experiments.studies.fault_injection.threats.fault_spec import AlikeFault, Shape, Threat
+from riderless.experiments.studies.fault_injection.threats.machine_faults import DISOBEY_CAUSES
+from riderless.experiments.studies.fault_injection.threats.sensor_faults import WRONG_READING_CAUSES
+from riderless.experiments.studies.fault_injection.threats.slow_faults import FOUND_WITHIN, GROWING, MANY_STEPS
+from riderless.firmware_interface.twins.faults import Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause
+from riderless.models.parameters import Bicycle
 
 _FULL_TORQUE, _FULL_SUPPLY, _LEAST_SUPPLY = 7.0, 24.0, 20.5  # N m; V, the last of them just within the window
 

@@ -2,18 +2,18 @@
 
 from enum import StrEnum
 
-from experiments.studies.fault_injection.circumstances import CIRCUMSTANCES
-from experiments.studies.fault_injection.ride_plan import LONG_RIDE, PLACE_RIDE, SHORT_RIDE
-from experiments.studies.fault_injection.threats.attack_faults import ATTACK_THREATS
-from experiments.studies.fault_injection.threats.coupled_faults import COUPLED_THREATS
-from experiments.studies.fault_injection.threats.fault_spec import Threat
-from experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
-from experiments.studies.fault_injection.threats.machine_faults import MACHINE_THREATS
-from experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
-from experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THREATS
-from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
-from experiments.studies.fault_injection.threats.speed_faults import SPEED_THREATS
-from experiments.studies.fault_injection.threats.steer_faults import steer_threats, without_torque
+from riderless.experiments.studies.fault_injection.circumstances import CIRCUMSTANCES
+from riderless.experiments.studies.fault_injection.ride_plan import LONG_RIDE, PLACE_RIDE, SHORT_RIDE
+from riderless.experiments.studies.fault_injection.threats.attack_faults import ATTACK_THREATS
+from riderless.experiments.studies.fault_injection.threats.coupled_faults import COUPLED_THREATS
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Threat
+from riderless.experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
+from riderless.experiments.studies.fault_injection.threats.machine_faults import MACHINE_THREATS
+from riderless.experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
+from riderless.experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THREATS
+from riderless.experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
+from riderless.experiments.studies.fault_injection.threats.speed_faults import SPEED_THREATS
+from riderless.experiments.studies.fault_injection.threats.steer_faults import steer_threats, without_torque
 
 HEALTHY = tuple(Threat(name, None, "nothing is wrong") for name in CIRCUMSTANCES)
 THREATS = (*LINK_THREATS, *MACHINE_THREATS, *SENSOR_THREATS)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause
-from models.parameters import Bicycle
+from riderless.firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause
+from riderless.models.parameters import Bicycle
 
 SAMPLE_PERIOD = 0.005  # s, of the node's samples
 TORQUE_DECAY = 0.025  # s, five time constants of the drive: less than a hundredth of its torque is left

@@ -1,9 +1,9 @@
 """Faults of the bytes between computer and node, and what is promised for each."""
 
-from experiments.studies.fault_injection.threats.fault_spec import ONE_SAMPLE, Threat
-from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause
+from riderless.experiments.studies.fault_injection.threats.fault_spec import ONE_SAMPLE, Threat
+from riderless.firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause
 
 SILENT_CAUSES = frozenset({Cause.STALE_SAMPLE, Cause.DRIVE_WATCHDOG, Cause.RATE_LOW})
 NOISY_CAUSES = SILENT_CAUSES | {Cause.LINK_NOISY}

@@ -1,9 +1,9 @@
 """Faults of node, drive, supply and person, and what is promised for each."""
 
-from experiments.studies.fault_injection.threats.fault_spec import Order, Threat
-from experiments.studies.fault_injection.threats.link_faults import LONG_LASTING, SILENT_CAUSES
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Order, Threat
+from riderless.experiments.studies.fault_injection.threats.link_faults import LONG_LASTING, SILENT_CAUSES
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause
 
 CLOCK_CAUSES = frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED})
 FALL_CAUSES = frozenset(  # what sensors may show of a bicycle that falls

@@ -7,8 +7,8 @@ no wheel leaves the belt under torque, unless nothing aboard shows the fault (`T
 
 from dataclasses import replace
 
-from experiments.studies.fault_injection.threats.fault_spec import PlaceKind, Threat
-from hil.loop.states import Cause
+from riderless.experiments.studies.fault_injection.threats.fault_spec import PlaceKind, Threat
+from riderless.hil.loop.states import Cause
 
 PLACE_CAUSES = frozenset({Cause.PLACE_LOST, Cause.BELT_EDGE, Cause.OFF_BELT})
 GONE_WITHIN = 0.8  # s: 0.6 s without a fix, and those that were under way

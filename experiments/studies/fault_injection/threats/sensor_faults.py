@@ -1,18 +1,18 @@
 """Faults of the instruments, and what is promised for each.
 
-Where a size has a bound, it is a limit of `hil.loop.limits` seen through the reading concerned: well below it the
-fault is small enough to be borne, well above it the monitor must speak, and between the two either may happen.
+Where a size has a bound, it is a limit of `riderless.hil.loop.limits` seen through the reading concerned: well below it
+the fault is small enough to be borne, well above it the monitor must speak, and between the two either may happen.
 """
 
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from experiments.studies.fault_injection.threats.fault_spec import FOR_EVER, Threat
-from experiments.studies.fault_injection.threats.link_faults import LONG_LASTING
-from firmware_interface.twins.faults import READING_NAMES
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause
+from riderless.experiments.studies.fault_injection.threats.fault_spec import FOR_EVER, Threat
+from riderless.experiments.studies.fault_injection.threats.link_faults import LONG_LASTING
+from riderless.firmware_interface.twins.faults import READING_NAMES
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause
 
 INERTIAL_AXES = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z")
 UNUSED_AXES = ("theta_dot", "a_x", "a_z")

@@ -9,11 +9,15 @@ bring a bicycle there. Where nothing aboard shows it that is counted, and not pr
 import math
 from dataclasses import replace
 
-from experiments.studies.fault_injection.threats.fault_spec import Shape, Threat
-from experiments.studies.fault_injection.threats.machine_faults import CLOCK_CAUSES, DISOBEY_CAUSES
-from experiments.studies.fault_injection.threats.sensor_faults import SPEED_CAUSES, TORQUE_CAUSES, WRONG_READING_CAUSES
-from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.states import Cause
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Shape, Threat
+from riderless.experiments.studies.fault_injection.threats.machine_faults import CLOCK_CAUSES, DISOBEY_CAUSES
+from riderless.experiments.studies.fault_injection.threats.sensor_faults import (
+    SPEED_CAUSES,
+    TORQUE_CAUSES,
+    WRONG_READING_CAUSES,
+)
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
+from riderless.hil.loop.states import Cause
 
 GROWING = (1.0, 20.0)  # s
 SKIPPING = (0.1, 2.0)  # s from one skip to the next

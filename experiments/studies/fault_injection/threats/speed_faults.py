@@ -7,8 +7,8 @@ torque.
 
 from dataclasses import replace
 
-from experiments.studies.fault_injection.threats.fault_spec import SpeedKind, Threat
-from hil.loop.states import Cause
+from riderless.experiments.studies.fault_injection.threats.fault_spec import SpeedKind, Threat
+from riderless.hil.loop.states import Cause
 
 PACE_CAUSES = frozenset({Cause.SPEED_DRIVE})
 UNHEARD_WITHIN = 0.7  # s: 0.5 s without a report, and one that was under way

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from experiments.studies.fault_injection.threats.fault_spec import Threat
-from experiments.studies.fault_injection.threats.machine_faults import DISOBEY_CAUSES
-from firmware_interface.twins.faults import FaultKind as Kind
+from riderless.experiments.studies.fault_injection.threats.fault_spec import Threat
+from riderless.experiments.studies.fault_injection.threats.machine_faults import DISOBEY_CAUSES
+from riderless.firmware_interface.twins.faults import FaultKind as Kind
 
 FOUND_IN = 1.6  # s: a person may hold the bars for 0.6 s, the error is smoothed over 0.2 s, a hard push hides the rest
 _OF_TORQUE = (Kind.DRIVE_GAIN, Kind.DRIVE_LIES, Kind.DRIVE_CLAMP)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.identification import identify
-from experiments.analysis.likelihood.forced_windows import forced_segments
-from experiments.analysis.likelihood.profile import profiles
-from experiments.recordings.foreign import delft
-from experiments.reports.identify import segments_of
-from experiments.theory.theory import open_loop
-from models.linear.perturbed import Variant
+from riderless.experiments.analysis.identification import identify
+from riderless.experiments.analysis.likelihood.forced_windows import forced_segments
+from riderless.experiments.analysis.likelihood.profile import profiles
+from riderless.experiments.recordings.foreign import delft
+from riderless.experiments.reports.identify import segments_of
+from riderless.experiments.theory.theory import open_loop
+from riderless.models.linear.perturbed import Variant
 from tests.experiments.analysis.test_output_error import BICYCLE as KICKED
 from tests.experiments.analysis.test_output_error import pieces
 from tests.experiments.recordings import shaken_log

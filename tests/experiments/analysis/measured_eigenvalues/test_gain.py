@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.measured_eigenvalues.gain import estimate_gain
-from experiments.analysis.measured_eigenvalues.table import read_eigenvalues
-from models import catalogue
-from models.errors import InputError
-from models.linear.whipple import input_matrix, system_matrix
+from riderless.experiments.analysis.measured_eigenvalues.gain import estimate_gain
+from riderless.experiments.analysis.measured_eigenvalues.table import read_eigenvalues
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+from riderless.models.linear.whipple import input_matrix, system_matrix
 from tests.experiments.commands.test_identify import called
 from tests.paths import ROOT
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.verdict.between_runs import Pooling, block_diagonal, pool_windows
-from experiments.analysis.verdict.conditions import _chi_square, _misfits, fit_campaign
-from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
-from experiments.reports.answer import answer_of
-from experiments.studies.verdict_calibration import simulate
-from experiments.studies.verdict_calibration.strata import StudyCampaign
-from hil.rig.rig import Rig
-from hil.runners.emulation import Emulation
-from models import catalogue
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.verdict.between_runs import Pooling, block_diagonal, pool_windows
+from riderless.experiments.analysis.verdict.conditions import _chi_square, _misfits, fit_campaign
+from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
+from riderless.experiments.reports.answer import answer_of
+from riderless.experiments.studies.verdict_calibration import simulate
+from riderless.experiments.studies.verdict_calibration.strata import StudyCampaign
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
+from riderless.models.plant.steer_drive import SteerDrive
 
 
 def draws(rng, between, k=3, n=4, correlation=0.7):

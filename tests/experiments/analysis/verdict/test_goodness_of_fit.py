@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from scipy.stats import chi2
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
-from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.recordings.read import read_recording
-from hil.runners import simulated_run
-from hil.runners.emulation import Emulation
-from hil.runners.simulated_run import run_lockstep
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
+from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
+from riderless.experiments.recordings.read import read_recording
+from riderless.hil.runners import simulated_run
+from riderless.hil.runners.emulation import Emulation
+from riderless.hil.runners.simulated_run import run_lockstep
+from riderless.models.plant.steer_drive import SteerDrive
 
 
 def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6"), std=None):

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.campaigns.protocols.plan_inputs import gentle_options
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.analyze import analyze
-from hil.design.methods import design
-from hil.rig.rig import Rig
-from hil.runners import simulated_run
-from models.catalogue import load_bicycle
-from models.plant.plant import Kick
+from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.analyze import analyze
+from riderless.hil.design.methods import design
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners import simulated_run
+from riderless.models.catalogue import load_bicycle
+from riderless.models.plant.plant import Kick
 
 SPEEDS = (3.5, 4.5)  # m/s
 KICKS = [Kick(t, impulse=3.0) for t in (0.6, 5.0, 10.0)]  # N s

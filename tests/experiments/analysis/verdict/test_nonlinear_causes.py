@@ -7,18 +7,18 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.stats import chi2
 
-from experiments.analysis.steer_parts.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
-from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
-from experiments.analysis.verdict.candidate import indistinguishable
-from experiments.theory.free_response import simulate_free_response
-from experiments.theory.theory import lean_feedback, open_loop
-from hil.runners.emulation import Emulation
-from models import catalogue
-from models.linear.perturbed import Variant
-from models.linear.whipple import input_matrix, system_matrix, totals
-from models.plant.plant import Plant, Scenario
-from models.plant.side_slip import SideSlip
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.steer_parts.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
+from riderless.experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
+from riderless.experiments.analysis.verdict.candidate import indistinguishable
+from riderless.experiments.theory.free_response import simulate_free_response
+from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.hil.runners.emulation import Emulation
+from riderless.models import catalogue
+from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.whipple import input_matrix, system_matrix, totals
+from riderless.models.plant.plant import Plant, Scenario
+from riderless.models.plant.side_slip import SideSlip
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 from tests.experiments.simulated import recording
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from experiments.analysis.steer_parts.simulated_motion import RiddenMotion
-from experiments.analysis.verdict.candidate import indistinguishable
-from experiments.theory.theory import lean_feedback
-from hil.runners.emulation import Emulation
-from models.plant.environment import Surroundings
-from models.plant.side_slip import SideSlip
-from models.plant.steer_drive import SteerDrive
-from models.plant.tyres import FrontTyre
+from riderless.experiments.analysis.steer_parts.simulated_motion import RiddenMotion
+from riderless.experiments.analysis.verdict.candidate import indistinguishable
+from riderless.experiments.theory.theory import lean_feedback
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.plant.environment import Surroundings
+from riderless.models.plant.side_slip import SideSlip
+from riderless.models.plant.steer_drive import SteerDrive
+from riderless.models.plant.tyres import FrontTyre
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 from tests.experiments.analysis.verdict.test_nonlinear_causes import ELEMENTS, SILVER, motion_of
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.estimators import eigenvalue_alike, estimate_alike
-from experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
-from experiments.analysis.steer_parts.simulated_motion import RiddenMotion
-from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.pairs import CausePair, MovedWindows, one_is_not_enough
-from experiments.analysis.verdict.wording import of_two
-from experiments.theory.theory import theory_for
-from hil.design.closed_loop import PLANTS_KEPT
-from hil.runners.emulation import Emulation
-from models.plant.steer_drive import SteerDrive
-from models.plant.tyres import FrontTyre
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.estimators import eigenvalue_alike, estimate_alike
+from riderless.experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
+from riderless.experiments.analysis.steer_parts.simulated_motion import RiddenMotion
+from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.pairs import CausePair, MovedWindows, one_is_not_enough
+from riderless.experiments.analysis.verdict.wording import of_two
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.design.closed_loop import PLANTS_KEPT
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.plant.steer_drive import SteerDrive
+from riderless.models.plant.tyres import FrontTyre
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 
 FOUR = ("3.8", "5.0", "3.0", "5.6")

@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.output_error import Segment
-from experiments.analysis.verdict import goodness_of_fit
-from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.causes import rank_causes
-from experiments.analysis.verdict.conditions import CampaignFit
-from experiments.analysis.verdict.possible import impossible, nearest_possible
-from experiments.analysis.verdict.wording import what_would_explain
-from experiments.theory.free_response import simulate_free_response
-from experiments.theory.theory import lean_feedback, open_loop
-from hil.runners import simulated_run
-from models import catalogue
-from models.errors import InputError
+from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.verdict import goodness_of_fit
+from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.causes import rank_causes
+from riderless.experiments.analysis.verdict.conditions import CampaignFit
+from riderless.experiments.analysis.verdict.possible import impossible, nearest_possible
+from riderless.experiments.analysis.verdict.wording import what_would_explain
+from riderless.experiments.theory.free_response import simulate_free_response
+from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.hil.runners import simulated_run
+from riderless.models import catalogue
+from riderless.models.errors import InputError
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 from tests.experiments.simulated import recording
 

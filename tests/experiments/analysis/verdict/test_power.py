@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from experiments.analysis.verdict.leftover import Leftover
-from experiments.analysis.verdict.power import (
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.analysis.verdict.leftover import Leftover
+from riderless.experiments.analysis.verdict.power import (
     POWER_QUANTITIES,
     Detectable,
     detectable,
@@ -16,10 +16,10 @@ from experiments.analysis.verdict.power import (
     power_sentence,
     power_table,
 )
-from experiments.analysis.verdict.wording import measure_next
-from experiments.reports.answer import answer_of
-from hil.runners.emulation import Emulation
-from models.plant.steer_drive import SteerDrive
+from riderless.experiments.analysis.verdict.wording import measure_next
+from riderless.experiments.reports.answer import answer_of
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 
 

@@ -6,13 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.compare import windows_by_bicycle
-from experiments.analysis.process_noise.share import driven_share
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE, bicycle_verdict
-from experiments.analysis.verdict.withheld import GREATEST_DRIVEN_SHARE, why_withheld
-from experiments.studies.verdict_calibration.simulate import campaign_responses
-from experiments.studies.verdict_calibration.strata import TUNED_ON, study_campaigns
+from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.process_noise.share import driven_share
+from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE, bicycle_verdict
+from riderless.experiments.analysis.verdict.withheld import GREATEST_DRIVEN_SHARE, why_withheld
+from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
+from riderless.experiments.studies.verdict_calibration.strata import TUNED_ON, study_campaigns
 
 
 @cache

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.verdict.between_runs import pool_residuals, pool_windows
-from experiments.recordings.run_response import response_of_run
-from experiments.reports.analyze import analyze
-from experiments.theory.theory import open_loop
-from hil.design.methods import design
-from hil.runners.simulated_run import simulate
-from models.catalogue import load_bicycle
-from models.plant.plant import Kick
+from riderless.experiments.analysis.verdict.between_runs import pool_residuals, pool_windows
+from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.reports.analyze import analyze
+from riderless.experiments.theory.theory import open_loop
+from riderless.hil.design.methods import design
+from riderless.hil.runners.simulated_run import simulate
+from riderless.models.catalogue import load_bicycle
+from riderless.models.plant.plant import Kick
 
 KICKS = [Kick(t, impulse=3.0) for t in (0.6, 5.0, 10.0)]  # N s
 

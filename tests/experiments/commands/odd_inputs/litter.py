@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.design.methods import design
-from models import catalogue
+from riderless.hil.design.methods import design
+from riderless.models import catalogue
 from tests.experiments.recordings.foreign_log import in_their_units, signals, write_csv
 from tests.paths import DOCS, REFERENCE, ROOT
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.live.hello import bicycle_fields, limit_reasons, limit_values
-from experiments.live.launch import LiveServerProcess
-from experiments.live.schema import (
+from riderless.experiments.live.hello import bicycle_fields, limit_reasons, limit_values
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.schema import (
     LiveChoice,
     LiveEvent,
     LiveFit,
@@ -22,8 +22,8 @@ from experiments.live.schema import (
     ShownWindow,
     as_text,
 )
-from hil.rig.rig import Rig
-from models import load_bicycle
+from riderless.hil.rig.rig import Rig
+from riderless.models import load_bicycle
 from tests.browser import overhear
 
 RIG = Rig(load_bicycle("Benchmark"))

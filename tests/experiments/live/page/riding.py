@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.emulation.spawn import start_twin
-from experiments.live.hello import hello_of
-from experiments.live.launch import LiveServerProcess
-from experiments.live.schema import LiveStatus, as_text
-from hil.live import layout
-from hil.live.feed import LiveFeed
-from hil.logs.header import new_header
-from hil.logs.log import Run, read_run
-from hil.loop.states import Demand, State
-from hil.rig.rig import Rig
-from hil.runners.operator import Operator, Outcome
-from hil.runners.session import run_realtime
-from hil.runners.warmup import warm_up
+from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.live.hello import hello_of
+from riderless.experiments.live.launch import LiveServerProcess
+from riderless.experiments.live.schema import LiveStatus, as_text
+from riderless.hil.live import layout
+from riderless.hil.live.feed import LiveFeed
+from riderless.hil.logs.header import new_header
+from riderless.hil.logs.log import Run, read_run
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.operator import Operator, Outcome
+from riderless.hil.runners.session import run_realtime
+from riderless.hil.runners.warmup import warm_up
 from tests.experiments.live.page.looking import await_that
 from tests.hil.machine import gains, rig_of, scenario
 

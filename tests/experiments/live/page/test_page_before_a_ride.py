@@ -6,11 +6,11 @@ import signal
 import numpy as np
 import pytest
 
-from hil.live.feed import open_feed
-from hil.loop.states import Demand, State
-from hil.runners.operator import NOBODY_THERE
-from hil.runners.realtime import STOPPED_ON_PAGE
-from hil.runners.replay import replay
+from riderless.hil.live.feed import open_feed
+from riderless.hil.loop.states import Demand, State
+from riderless.hil.runners.operator import NOBODY_THERE
+from riderless.hil.runners.realtime import STOPPED_ON_PAGE
+from riderless.hil.runners.replay import replay
 from tests.browser import a_browser
 from tests.experiments.live.page.looking import a_page
 from tests.experiments.live.page.riding import NOTE_PRESSES, a_ride, pressed_at
@@ -88,7 +88,7 @@ def test_pages_come_and_go_and_the_server_dies_and_the_ride_goes_on(browser, fee
             for page in (one, two):
                 page.wait_for_selector("text=not live since")
             port, token = ride.server.port, ride.server.token
-            monkeypatch.setattr("experiments.live.launch.new_token", lambda: token)
+            monkeypatch.setattr("riderless.experiments.live.launch.new_token", lambda: token)
             ride.server.close()
             ride.server = ride.new_server(port)
             for page in (one, two):

@@ -2,7 +2,7 @@
 
 import re
 
-from experiments.live.schema import LiveHello
+from riderless.experiments.live.schema import LiveHello
 from tests.paths import ROOT
 
 PAGE = ROOT / "experiments/live/page"

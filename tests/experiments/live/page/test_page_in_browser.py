@@ -6,7 +6,7 @@ from math import degrees, radians
 
 import pytest
 
-from experiments.live.schema import ConditionRow, LiveCampaign, LiveStatus, Obstacle, as_text
+from riderless.experiments.live.schema import ConditionRow, LiveCampaign, LiveStatus, Obstacle, as_text
 from tests.browser import a_browser
 from tests.experiments.live.page.looking import RIG, Teller, a_page, await_that
 from tests.experiments.live.shared_memory import socket_address
@@ -70,7 +70,7 @@ def test_what_is_old_is_grey_and_says_since_when(browser, teller, monkeypatch):
         page.wait_for_selector("text=not live since")
         page.keyboard.press("Space")
         page.wait_for_selector("text=not heard: use the machine's own stop")
-        monkeypatch.setattr("experiments.live.launch.new_token", lambda: teller.server.token)
+        monkeypatch.setattr("riderless.experiments.live.launch.new_token", lambda: teller.server.token)
         again = Teller(port=port, title="Another machine")
         try:
             page.wait_for_selector("text=Another machine")  # without a hand at the page

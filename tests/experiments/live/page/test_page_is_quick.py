@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hil.live.feed import open_feed
-from hil.runners.realtime import STOPPED_ON_PAGE
+from riderless.hil.live.feed import open_feed
+from riderless.hil.runners.realtime import STOPPED_ON_PAGE
 from tests.browser import a_browser
 from tests.experiments.live.page.pixels import BITS, BLOCK, SHOW_CODE, STEP, read_code
 from tests.experiments.live.page.riding import FIFO, Press

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from firmware_interface.devices.link import new_link
-from firmware_interface.devices.registry import device
-from firmware_interface.twins.place.sending import new_place_twin, send_place
-from firmware_interface.twins.place.sensor import see_place
+from riderless.firmware_interface.devices.link import new_link
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.twins.place.sending import new_place_twin, send_place
+from riderless.firmware_interface.twins.place.sensor import see_place
 
 DATUM = {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0}
 CAMERA = {"x0_mm": 120.0, "y0_mm": -80.0, "lane_deg": 15.0, "y_to_the_right": -1.0}

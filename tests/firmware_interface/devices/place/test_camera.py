@@ -9,14 +9,14 @@ import zlib
 import numpy as np
 import pytest
 
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.registry import device
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
-from firmware_interface.twins.faults import pack_faults
-from firmware_interface.twins.faulty_link import new_mail, post
-from firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
-from firmware_interface.udp_port import open_line, open_udp_port
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
+from riderless.firmware_interface.twins.faults import pack_faults
+from riderless.firmware_interface.twins.faulty_link import new_mail, post
+from riderless.firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
+from riderless.firmware_interface.udp_port import open_line, open_udp_port
 from tests.firmware_interface.devices.place.sensors import seen, settings_of, told
 
 

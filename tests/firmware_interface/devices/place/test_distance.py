@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import new_link
-from firmware_interface.devices.place import distance
-from firmware_interface.devices.registry import device
-from firmware_interface.messages import FIX_Y
-from firmware_interface.twins.place.distance import send_distance
-from firmware_interface.twins.place.sending import new_place_twin
-from firmware_interface.twins.place.sensor import PlaceFault, see_place
+from riderless.firmware_interface.devices.link import new_link
+from riderless.firmware_interface.devices.place import distance
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.messages import FIX_Y
+from riderless.firmware_interface.twins.place.distance import send_distance
+from riderless.firmware_interface.twins.place.sending import new_place_twin
+from riderless.firmware_interface.twins.place.sensor import PlaceFault, see_place
 
 SETTINGS = {name: setting.default for name, setting in distance.DEVICE.settings.items()}
 

@@ -7,14 +7,14 @@ import pynmea2
 import pytest
 from pyubx2 import GET, UBXMessage, UBXReader
 
-from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.place import nmea, ubx
-from firmware_interface.devices.place.datum import ground_place
-from firmware_interface.devices.registry import device
-from firmware_interface.errors import DeviceError
-from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
-from firmware_interface.twins.place.sending import new_place_twin, send_place
-from firmware_interface.twins.place.sensor import PlaceFault, see_place
+from riderless.firmware_interface.devices.driver import DeviceRequirements
+from riderless.firmware_interface.devices.place import nmea, ubx
+from riderless.firmware_interface.devices.place.datum import ground_place
+from riderless.firmware_interface.devices.registry import device
+from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
+from riderless.firmware_interface.twins.place.sending import new_place_twin, send_place
+from riderless.firmware_interface.twins.place.sensor import PlaceFault, see_place
 from tests.firmware_interface.devices.place.sensors import DATUM, seen, settings_of, told
 
 RECEIVERS = ("nmea", "ubx")

@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_PLACE
-from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y, SAMPLE
-from hil.loop.observer import ESTIMATE
-from hil.loop.place.settings import PlaceSettings
-from hil.loop.place.tracker import new_place, track_place
-from hil.loop.states import Symptom
-from models import load_bicycle
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_PLACE
+from riderless.firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y, SAMPLE
+from riderless.hil.loop.observer import ESTIMATE
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.loop.place.tracker import new_place, track_place
+from riderless.hil.loop.states import Symptom
+from riderless.models import load_bicycle
 
 DT, V = 0.01, 4.0
 LN2 = math.log(2.0)

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import LINK_STATE, ROLE_PLACE
-from firmware_interface.messages import FIX_Y, SAMPLE
-from hil.loop.law import LOOP_SIGNALS
-from hil.loop.observer import ESTIMATE
-from hil.loop.place.settings import PlaceSettings
-from hil.loop.place.tracker import MOST_BIAS, new_place, tell_place, track_place
-from hil.loop.states import Symptom
-from models import load_bicycle
-from models.errors import InputError
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_PLACE
+from riderless.firmware_interface.messages import FIX_Y, SAMPLE
+from riderless.hil.loop.law import LOOP_SIGNALS
+from riderless.hil.loop.observer import ESTIMATE
+from riderless.hil.loop.place.settings import PlaceSettings
+from riderless.hil.loop.place.tracker import MOST_BIAS, new_place, tell_place, track_place
+from riderless.hil.loop.states import Symptom
+from riderless.models import load_bicycle
+from riderless.models.errors import InputError
 
 DT, V = 0.005, 4.0
 LOST, EDGE, OFF = int(Symptom.PLACE_LOST), int(Symptom.BELT_EDGE), int(Symptom.OFF_BELT)

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.messages import FIX_X
-from hil.loop.place import tracker
-from hil.loop.place.tracker import PAST, fill_place, move_on, new_place, shift_place, third_order_gains
-from hil.loop.tick_record import TICK
+from riderless.firmware_interface.messages import FIX_X
+from riderless.hil.loop.place import tracker
+from riderless.hil.loop.place.tracker import PAST, fill_place, move_on, new_place, shift_place, third_order_gains
+from riderless.hil.loop.tick_record import TICK
 from tests.hil.loop.place.still import DT, LN2, NOTHING, Still, V, settings
 
 

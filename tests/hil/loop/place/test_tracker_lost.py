@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE
-from firmware_interface.messages import FIX_Y
-from hil.loop.place.tracker import farthest_wheel, new_place, tell_place
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE
+from riderless.firmware_interface.messages import FIX_Y
+from riderless.hil.loop.place.tracker import farthest_wheel, new_place, tell_place
 from tests.hil.loop.place.still import DT, EDGE, LOST, NOTHING, OFF, Still, V
 
 

@@ -1,0 +1,5 @@
+"""The command line as ``python -m riderless``."""
+
+from riderless.experiments.cli import main
+
+main()
