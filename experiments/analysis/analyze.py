@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.analysis.compare import Summary, compare, rejected_fits, summary
+from riderless.experiments.analysis.comparison.compare import Summary, compare, rejected_fits, summary
+from riderless.experiments.analysis.comparison.process_noise import with_process_noise
 from riderless.experiments.analysis.estimators import ESTIMATORS, real_mode, single_mode
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
-from riderless.experiments.analysis.joint_fit import NAME as FOUR_STATE
-from riderless.experiments.analysis.joint_fit import fit_cuts
-from riderless.experiments.analysis.next_steps import next_steps
-from riderless.experiments.analysis.process_noise.estimate import with_process_noise
+from riderless.experiments.analysis.identification.four_state import NAME as FOUR_STATE
+from riderless.experiments.analysis.identification.four_state import fit_cuts
 from riderless.experiments.analysis.process_noise.fits import in_random_torques
 from riderless.experiments.analysis.process_noise.wording import noise_json
-from riderless.experiments.analysis.steer_parts.steer_stops import stops_by_bicycle, without_stops
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
-from riderless.experiments.analysis.window_notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
+from riderless.experiments.analysis.verdict.next_steps import next_steps
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
+from riderless.experiments.analysis.windows.steer_stops import stops_by_bicycle, without_stops
 from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Window
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.experiments.theory.theory import dynamics_for, theory_for

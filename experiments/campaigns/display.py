@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import numpy as np
 
 from riderless.experiments.analysis.analyze import Analysis, analyze_responses
+from riderless.experiments.campaigns.adaptive.course import Course
 from riderless.experiments.campaigns.folder import FinishedRun
-from riderless.experiments.campaigns.learning.course import Course
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.campaigns.rehearsal import DryRun
 from riderless.experiments.campaigns.run import Attempt, OperatorAnswer

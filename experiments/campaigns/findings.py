@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.analysis.frequency_response.goodness_of_fit import response_document
+from riderless.experiments.analysis.frequency_response.response import FrequencyResponse, add_response
 from riderless.experiments.campaigns.file import Campaign
 from riderless.experiments.campaigns.folder import FinishedRun, missing_sentence
-from riderless.experiments.campaigns.foreseen import foreseen_sections
+from riderless.experiments.campaigns.power_report import foreseen_sections
 from riderless.experiments.datatypes import Response
-from riderless.experiments.frequency.goodness_of_fit import response_document
-from riderless.experiments.frequency.response import FrequencyResponse, add_response
 from riderless.experiments.recordings.read import read_named_run, read_recording
 from riderless.experiments.reports.gather import report_on
 from riderless.experiments.reports.page.course_section import CourseSection

@@ -47,7 +47,7 @@ def design_with_states(
     ------
     InputError
     """
-    from riderless.experiments.analysis.measurable import emulated_loop
+    from riderless.experiments.analysis.identification.identifiability import emulated_loop
     from riderless.experiments.reports.loop import FASTEST_SHOWN, plot_compensator
     from riderless.experiments.reports.text import eigenvalue_text
     from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen

@@ -30,7 +30,7 @@ def emulated_rig_on(bicycle: "Bicycle", controller: str, belt: float | None = No
 
     Its drive obeys what a file of gains commands.
     """
-    from riderless.experiments.commands._rig_arguments import emulated_rig_of
+    from riderless.experiments.commands._machines import emulated_rig_of
     from riderless.hil.rig.fitting import with_emulated_place, with_emulated_receiver
     from riderless.hil.rig.rig import Rig
 

@@ -17,7 +17,7 @@ _SPEEDS = (2.0, 8.0)  # m/s, for which a method's gains are designed
 
 def emulated_rig_of_name(name: str, trust: bool) -> "Rig":
     """Rig of a bicycle or of a rig file; raises InputError where a wired bicycle is named."""
-    from riderless.experiments.commands._rig_arguments import rig_for_plan
+    from riderless.experiments.commands._machines import rig_for_plan
     from riderless.hil.runners.emulation import rig_in_simulated_time
     from riderless.hil.runners.paced.run import require_unwired
 
@@ -66,7 +66,7 @@ def make_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Toy
     """
     import numpy as np
 
-    from riderless.experiments.commands._rig_arguments import gains_of
+    from riderless.experiments.commands._machines import gains_of
     from riderless.experiments.emulation.hand_kicks import hand_kick
     from riderless.experiments.emulation.plaything import Playmate
     from riderless.experiments.live.play import Toy

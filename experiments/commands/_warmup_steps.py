@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
-from riderless.experiments.analysis.measurable import emulated_loop
+from riderless.experiments.analysis.identification.identifiability import emulated_loop
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.datatypes import Response
 from riderless.firmware_interface.child_processes import end_with_parent

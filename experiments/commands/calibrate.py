@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riderless.experiments.commands._names import names_in
-from riderless.experiments.commands._unattended import ArmUnattended
+from riderless.experiments.commands._options import ArmUnattended
 
 if TYPE_CHECKING:
     from riderless.hil.rig.rig import Rig
@@ -43,9 +43,9 @@ def calibrate(
     import math
     from contextlib import ExitStack
 
+    from riderless.experiments.commands._machines import paths_of, require_one_machine
+    from riderless.experiments.commands._options import require_attended
     from riderless.experiments.commands._pull_test import tell_pull_test
-    from riderless.experiments.commands._rig_arguments import paths_of, require_one_machine
-    from riderless.experiments.commands._unattended import require_attended
     from riderless.experiments.emulation.workstand import StandIn, start_by_hand
     from riderless.experiments.terminal.calibration import (
         CalibrationBench,

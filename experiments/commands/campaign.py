@@ -7,8 +7,8 @@ import typer
 
 from riderless.experiments.commands._law import AllowedLaws, require_allowed_laws
 from riderless.experiments.commands._live_page import LivePage, feed_of
+from riderless.experiments.commands._options import ArmUnattended
 from riderless.experiments.commands._too_busy import TOO_BUSY
-from riderless.experiments.commands._unattended import ArmUnattended
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ def _ports_of(machine: "Rig | None", given: list[str], unattended: bool) -> tupl
 
     That is before a folder is made, and before anybody is asked to hold a bicycle that is not there.
     """
-    from riderless.experiments.commands._rig_arguments import paths_of
-    from riderless.experiments.commands._unattended import require_attended
+    from riderless.experiments.commands._machines import paths_of
+    from riderless.experiments.commands._options import require_attended
     from riderless.hil.runners.session import open_ports
 
     if machine is None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._unattended import ArmUnattended
+from riderless.experiments.commands._options import ArmUnattended
 
 if TYPE_CHECKING:
     from riderless.hil.commissioning.steps import Step, StepResult
@@ -27,8 +27,8 @@ def check(
     """
     from contextlib import nullcontext
 
-    from riderless.experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
-    from riderless.experiments.commands._unattended import require_attended
+    from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of
+    from riderless.experiments.commands._options import require_attended
     from riderless.experiments.emulation.workstand import start_by_hand
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.firmware_interface.child_processes import QUIET_SPAWN

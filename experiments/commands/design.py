@@ -10,7 +10,7 @@ from riderless.experiments.commands._outputs import Force, require_figure
 from riderless.experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
-    from riderless.experiments.analysis.measurable import WeaveMeasurability
+    from riderless.experiments.analysis.identification.identifiability import WeaveMeasurability
     from riderless.hil.design.closed_loop import SampledLoop
     from riderless.hil.design.schedule import GainSchedule
     from riderless.models.linear.prescribed_steer import InnerLoop
@@ -63,11 +63,11 @@ def design(
     The table says at each speed whether the weave can be measured after kicks by hand, 3.2 s apart: how many cycles
     a window holds, by the rules of `riderless analyze`.
     """
-    from riderless.experiments.analysis.measurable import emulated_loop
+    from riderless.experiments.analysis.identification.identifiability import emulated_loop
     from riderless.experiments.commands._compensator import design_with_states
+    from riderless.experiments.commands._design_other import inner_loop_of, show_steered
     from riderless.experiments.commands._ignored_options import refuse_ignored
-    from riderless.experiments.commands._rig_arguments import named_rig
-    from riderless.experiments.commands._steered import inner_loop_of, show_steered
+    from riderless.experiments.commands._machines import named_rig
     from riderless.experiments.commands._whole_loop import whole_loop_growth
     from riderless.experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
     from riderless.hil.controllers.timing import LoopTiming
@@ -122,7 +122,7 @@ def _options(
 ) -> dict[str, Any]:
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
     from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
-    from riderless.experiments.commands._rig_arguments import names_method
+    from riderless.experiments.commands._machines import names_method
     from riderless.models.errors import InputError
 
     named = [_option(text) for text in given]
@@ -144,7 +144,7 @@ def _weave(schedule: "GainSchedule", loop: "SampledLoop") -> "list[WeaveMeasurab
     """Ask at each speed whether the weave can be measured after kicks as `riderless run --emulated` gives them."""
     import numpy as np
 
-    from riderless.experiments.analysis.measurable import weave_measurability
+    from riderless.experiments.analysis.identification.identifiability import weave_measurability
     from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
 
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)

@@ -36,7 +36,7 @@ def emulate(
     import numpy as np
 
     from riderless.experiments.commands._emulated_machine import held_machine
-    from riderless.experiments.commands._rig_arguments import require_duration
+    from riderless.experiments.commands._machines import require_duration
     from riderless.experiments.live.ending import heed_ending
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.hil.rig.rig import Rig

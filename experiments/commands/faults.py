@@ -8,8 +8,8 @@ import typer
 from riderless.experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
 
 if TYPE_CHECKING:
-    from riderless.experiments.studies.fault_injection.cases import CaseOptions, FaultCase
-    from riderless.experiments.studies.fault_injection.summary_table import FaultRow
+    from riderless.experiments.fault_injection.cases import CaseOptions, FaultCase
+    from riderless.experiments.fault_injection.summary_table import FaultRow
 
 
 def faults(
@@ -50,9 +50,9 @@ def faults(
     Every case draws bicycle, speed, controller, faults and their moments from the seed and its number. Exit code 1 if
     any promise was broken; the command that plays that very case again is printed with it.
     """
-    from riderless.experiments.studies.fault_injection import campaign
-    from riderless.experiments.studies.fault_injection.docs_table import put_table, require_table_place
-    from riderless.experiments.studies.fault_injection.summary_table import tally
+    from riderless.experiments.fault_injection import campaign
+    from riderless.experiments.fault_injection.docs_table import put_table, require_table_place
+    from riderless.experiments.fault_injection.summary_table import tally
     from riderless.experiments.terminal.console import emit_json
     from riderless.experiments.terminal.faults import counting_cases, show_faults
 
@@ -100,8 +100,8 @@ def _refuse_ignored(context: typer.Context) -> None:
 
 def _options(length: float | None, together: int, threats: str, bicycles: str | None, drive: str) -> "CaseOptions":
     """Read the options of the cases."""
-    from riderless.experiments.studies.fault_injection.cases import CaseOptions
-    from riderless.experiments.studies.fault_injection.threats.fault_list import ThreatPool
+    from riderless.experiments.fault_injection.cases import CaseOptions
+    from riderless.experiments.fault_injection.threats.fault_list import ThreatPool
     from riderless.models.errors import InputError
 
     if threats not in list(ThreatPool):
@@ -126,8 +126,8 @@ def _number(case: str) -> int:
 
 def _case(case: str, seed: int, options: "CaseOptions") -> "FaultCase":
     """Make the case that was asked for, by its number or by the code of a search."""
-    from riderless.experiments.studies.fault_injection.cases import draw_case
-    from riderless.experiments.studies.fault_injection.search.genes import CODE_PREFIX, case_of_genes, genes_of_code
+    from riderless.experiments.fault_injection.cases import draw_case
+    from riderless.experiments.fault_injection.search.genes import CODE_PREFIX, case_of_genes, genes_of_code
     from riderless.models.errors import InputError
 
     if case.startswith(CODE_PREFIX):
@@ -143,7 +143,7 @@ def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
     """Play the cases with real components, or one of them."""
     from tempfile import TemporaryDirectory
 
-    from riderless.experiments.studies.fault_injection.realtime import campaign as realtime
+    from riderless.experiments.fault_injection.realtime import campaign as realtime
     from riderless.experiments.terminal.console import progress_screen
 
     cases = realtime.realtime_cases(seed) if index is None else [realtime.realtime_case(seed, index)]
@@ -153,8 +153,8 @@ def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
 
 def _search(count: int, seed: int, options: "CaseOptions", jobs: int | None, as_json: bool) -> None:
     """Search for the unsafe and show the worst that was found."""
-    from riderless.experiments.studies.fault_injection.search.evaluation import evaluating
-    from riderless.experiments.studies.fault_injection.search.evolution import search_unsafe
+    from riderless.experiments.fault_injection.search.evaluation import evaluating
+    from riderless.experiments.fault_injection.search.evolution import search_unsafe
     from riderless.experiments.terminal.console import emit_json
     from riderless.experiments.terminal.faults import following_search, show_search
 
@@ -170,9 +170,9 @@ def _search(count: int, seed: int, options: "CaseOptions", jobs: int | None, as_
 
 def _tell(case: "FaultCase", as_json: bool) -> None:
     """Play one case again and tell it."""
-    from riderless.experiments.studies.fault_injection.judge import judge_case
-    from riderless.experiments.studies.fault_injection.simulate import play_case
-    from riderless.experiments.studies.fault_injection.timeline import TIMELINE_COLUMNS, describe_case, timeline
+    from riderless.experiments.fault_injection.judge import judge_case
+    from riderless.experiments.fault_injection.simulate import play_case
+    from riderless.experiments.fault_injection.timeline import TIMELINE_COLUMNS, describe_case, timeline
     from riderless.experiments.terminal.console import emit_json, print_table, screen
 
     played = play_case(case)

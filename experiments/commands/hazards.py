@@ -22,9 +22,9 @@ def hazards(
     On the screen each cause stands with its guard; the PDF has the proofs, the checks by hand before a session, and
     places to sign.
     """
-    from riderless.experiments.commands._rig_arguments import rig_of
-    from riderless.experiments.reports.hazards.sheet import write_hazards_sheet
-    from riderless.experiments.reports.hazards.table import hazards_of
+    from riderless.experiments.commands._machines import rig_of
+    from riderless.experiments.reports.hazards import hazards_of
+    from riderless.experiments.reports.hazards_pdf import write_hazards_sheet
     from riderless.experiments.terminal.console import emit_json, screen
     from riderless.experiments.terminal.hazards import show_hazards
     from riderless.hil.logs.provenance import provenance

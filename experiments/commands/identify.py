@@ -116,7 +116,7 @@ def _print_gains(paths: list[Path], v0: float | None, bicycle: str, trust: bool,
     paths, v0, bicycle, trust, as_json
         As `identify` takes them.
     """
-    from riderless.experiments.reports.estimates.gain import gain_of_table
+    from riderless.experiments.reports.identification_figures import gain_of_table
     from riderless.experiments.terminal.console import emit_json, print_blocks
 
     results = [gain_of_table(path, bicycle, v0, trust) for path in paths]

@@ -43,7 +43,7 @@ def latency(
     import json
 
     from riderless.experiments.commands._ignored_options import refuse_ignored
-    from riderless.experiments.commands._rig_arguments import rig_of
+    from riderless.experiments.commands._machines import rig_of
     from riderless.experiments.emulation.answering import answering_devices
     from riderless.experiments.terminal.console import emit_json, screen
     from riderless.experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix

@@ -22,7 +22,7 @@ def monitor(
 
     from rich.live import Live
 
-    from riderless.experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
+    from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of
     from riderless.experiments.emulation.workstand import start_by_hand
     from riderless.experiments.terminal.console import progress_screen
     from riderless.firmware_interface.child_processes import QUIET_SPAWN

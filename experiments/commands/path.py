@@ -23,7 +23,7 @@ def path(
 
     Of a rig its limits, belt and sensor of place count; of a bicycle those of the emulated machine.
     """
-    from riderless.experiments.commands._rig_arguments import rig_for_plan
+    from riderless.experiments.commands._machines import rig_for_plan
     from riderless.experiments.terminal.console import emit_json, print_table
     from riderless.hil.rig.path_file import plan_ride, read_path_file, speed_of
 

@@ -10,8 +10,8 @@ from riderless.experiments.commands._trust import Trust
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from riderless.experiments.planning.paper_windows import PaperKick, Sensors
-    from riderless.experiments.planning.plan import Lab
+    from riderless.experiments.experiment_design.paper_windows import PaperKick, Sensors
+    from riderless.experiments.experiment_design.plan import Lab
     from riderless.hil.rig.rig import Rig
 
 
@@ -54,8 +54,8 @@ def plan(
     cannot be told apart, and what would part it.
     """
     from riderless.experiments.commands._ignored_options import refuse_ignored
-    from riderless.experiments.commands._rig_arguments import rig_for_plan
-    from riderless.experiments.planning.plan import plan_experiment
+    from riderless.experiments.commands._machines import rig_for_plan
+    from riderless.experiments.experiment_design.plan import plan_experiment
     from riderless.experiments.reports.plan import plan_blocks, plan_document
     from riderless.experiments.terminal.console import emit_json, print_blocks, progress_screen
     from riderless.models.errors import InputError
@@ -86,7 +86,7 @@ def plan(
 def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]") -> "Lab":
     """Design the controllers with gains under which the weave lasts."""
     from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, grid_over
-    from riderless.experiments.planning.plan import Lab
+    from riderless.experiments.experiment_design.plan import Lab
     from riderless.experiments.terminal.console import parse_speeds
     from riderless.models.errors import InputError
 
@@ -109,7 +109,7 @@ def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]"
 
 def _kicks(by: str, share: float, durations: str) -> "list[PaperKick]":
     from riderless.experiments.emulation.hand_kicks import KICK_LEAN_RATE
-    from riderless.experiments.planning.paper_windows import PaperKick
+    from riderless.experiments.experiment_design.paper_windows import PaperKick
     from riderless.models.errors import InputError
 
     if by not in ("drive", "hand", "both"):
@@ -125,7 +125,7 @@ def _sensors(gyro: str, encoder: str) -> "Iterator[Sensors]":
     """Sensors of each noise of the gyro with each step of the encoder."""
     from math import radians
 
-    from riderless.experiments.planning.paper_windows import Sensors
+    from riderless.experiments.experiment_design.paper_windows import Sensors
 
     for noise in _numbers("--gyro-noise", gyro, 1e-6, 1.0, "rad/s"):
         for step in _numbers("--encoder-step", encoder, 1e-5, 30.0, "deg"):

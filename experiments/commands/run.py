@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riderless.experiments.commands._live_page import LivePage, feed_of
+from riderless.experiments.commands._options import ArmUnattended
 from riderless.experiments.commands._path import (
     PathOption,
     asked_path,
@@ -16,7 +17,6 @@ from riderless.experiments.commands._path import (
 )
 from riderless.experiments.commands._too_busy import TOO_BUSY, HostDelays, floor_beside, judged_beside
 from riderless.experiments.commands._trust import Trust
-from riderless.experiments.commands._unattended import ArmUnattended
 from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -83,14 +83,14 @@ def run(
     """
     from contextlib import ExitStack
 
-    from riderless.experiments.commands._rig_arguments import (
+    from riderless.experiments.commands._machines import (
         emulated_rig_of,
         gains_of,
         paths_of,
         require_duration,
         rig_of,
     )
-    from riderless.experiments.commands._unattended import require_attended
+    from riderless.experiments.commands._options import require_attended
     from riderless.experiments.commands.warmup import compile_once
     from riderless.experiments.emulation.hand import Hand
     from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
@@ -187,7 +187,7 @@ def _require_rideable(
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
     from riderless.experiments.commands._ignored_options import refuse_ignored
-    from riderless.experiments.commands._rig_arguments import names_method, require_one_machine
+    from riderless.experiments.commands._machines import names_method, require_one_machine
 
     given = context.params
     require_one_machine(given["emulated"], given["port"])

@@ -98,7 +98,7 @@ def simulate(
     bicycles, speeds and seeds make one run for each combination.
     """
     from riderless.experiments.campaigns.sweeps import simulate_all
-    from riderless.experiments.commands._rig_arguments import require_duration
+    from riderless.experiments.commands._machines import require_duration
     from riderless.experiments.commands.warmup import compile_once
     from riderless.experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from riderless.experiments.terminal.progress import watching
@@ -153,7 +153,7 @@ def simulate(
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a treadmill, a cluster or a method of design would make idle."""
     from riderless.experiments.commands._ignored_options import refuse_ignored
-    from riderless.experiments.commands._rig_arguments import names_method
+    from riderless.experiments.commands._machines import names_method
 
     given = context.params
     if not given["floor"]:
@@ -180,7 +180,7 @@ def _cases(
 ) -> "list[SweepCase]":
     """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
     from riderless.experiments.campaigns.sweeps import SweepCase
-    from riderless.experiments.commands._rig_arguments import emulated_rig_of, gains_of
+    from riderless.experiments.commands._machines import emulated_rig_of, gains_of
     from riderless.hil.loop.reference import Reference
     from riderless.hil.rig.armable import require_armable
     from riderless.hil.rig.fitting import require_followed

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from riderless.experiments.analysis.identification import QUANTITY_STEP
-from riderless.experiments.analysis.output_error import Segment, linearise
+from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
+from riderless.experiments.analysis.identification.output_error import Segment, linearise
 from riderless.experiments.dynamics import Theory
 from riderless.models.array_types import Array
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riderless.experiments.planning.choice import Measurement, covariance_of
-from riderless.experiments.planning.goal import Goal
+from riderless.experiments.experiment_design.choice import Measurement, covariance_of
+from riderless.experiments.experiment_design.goal import Goal
 from riderless.models.array_types import Array
 
 HARDLY_APART = 0.9  # of a correlation, from where on two quantities are hardly told apart

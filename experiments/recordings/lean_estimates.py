@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.models.array_types import true_spans
 
 WITHIN = 1.0  # s, over which lean is set against the integral of its rate

@@ -13,15 +13,15 @@ from typing import Any, cast
 import numpy as np
 
 from riderless.experiments.datatypes import LanePath, Marker, Response
-from riderless.experiments.recordings import artefacts
-from riderless.experiments.recordings.inspection import inspect_recording
-from riderless.experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
-from riderless.experiments.recordings.run_flaws.bursts import (
+from riderless.experiments.recordings.quality import artefacts
+from riderless.experiments.recordings.quality.bursts import (
     answered_one_of,
     arrivals,
     first_arrivals,
     mean_lateness,
 )
+from riderless.experiments.recordings.quality.inspection import inspect_recording
+from riderless.experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
 from riderless.experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     RunCourse,

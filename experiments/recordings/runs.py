@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from riderless.experiments.datatypes import OURS, Marker, Response
-from riderless.experiments.recordings.checked import Recorded
-from riderless.experiments.recordings.run_flaws.bursts import answered_one_of, arrivals, came_in_bursts, mean_lateness
+from riderless.experiments.recordings.quality.bursts import answered_one_of, arrivals, came_in_bursts, mean_lateness
+from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.experiments.recordings.run_flaws.steer_jumps import AFTER_STEER_JUMP, jump_remarks, steer_jumps
 from riderless.experiments.recordings.states import held_back_rows, released_rows
 from riderless.experiments.theory.bridged_samples import BRIDGED_PERIODS, bridged_samples, mean_hold

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings.checked import Recorded
+from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.experiments.theory.theory import lean_feedback, theory_for
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import STDS_95

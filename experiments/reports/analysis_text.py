@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from riderless.experiments.analysis import coasting
 from riderless.experiments.analysis.analyze import Analysis
-from riderless.experiments.analysis.compare import PooledCondition, figure7_residuals
-from riderless.experiments.analysis.next_steps import next_steps
+from riderless.experiments.analysis.comparison import coasting
+from riderless.experiments.analysis.comparison.compare import PooledCondition, figure7_residuals
+from riderless.experiments.analysis.frequency_response.goodness_of_fit import goodness
+from riderless.experiments.analysis.frequency_response.response import TRUSTED, FrequencyResponse
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
-from riderless.experiments.analysis.window_notes import BY_PERSON
+from riderless.experiments.analysis.verdict.next_steps import next_steps
+from riderless.experiments.analysis.windows.notes import BY_PERSON
 from riderless.experiments.datatypes import Comparison, Response
-from riderless.experiments.frequency.goodness_of_fit import goodness
-from riderless.experiments.frequency.response import TRUSTED, FrequencyResponse
 from riderless.experiments.recordings.author_windows import BesideAuthors
 from riderless.experiments.recordings.published import Figure7
 from riderless.experiments.reports.answer import answer_of

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.analysis.analyze import analyze_responses, require_estimator
-from riderless.experiments.analysis.window_notes import attach_notes
-from riderless.experiments.analysis.windows_of_bicycle import ROWS_LOOKED_AT, tell_apart
+from riderless.experiments.analysis.frequency_response.recordings import add_recorded
+from riderless.experiments.analysis.frequency_response.response import FrequencyResponse, add_response
+from riderless.experiments.analysis.windows.grouping import ROWS_LOOKED_AT, tell_apart
+from riderless.experiments.analysis.windows.notes import attach_notes
 from riderless.experiments.datatypes import Response
-from riderless.experiments.frequency.recorded import add_recorded
-from riderless.experiments.frequency.response import FrequencyResponse, add_response
 from riderless.experiments.recordings import author_windows, published
-from riderless.experiments.recordings.inspection import inspect_in_memory
+from riderless.experiments.recordings.quality.inspection import inspect_in_memory
 from riderless.experiments.recordings.read import (
     find_recordings,
     is_run,

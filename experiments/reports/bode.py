@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from riderless.experiments.frequency.response import TRUSTED, FrequencyResponse, Transfer
+from riderless.experiments.analysis.frequency_response.response import TRUSTED, FrequencyResponse, Transfer
 from riderless.experiments.reports.eigenvalues import (
     CONFIDENCE,
     ERROR_BAR_STYLE,

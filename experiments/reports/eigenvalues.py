@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from riderless.experiments.analysis.compare import SampleStatistics
-from riderless.experiments.analysis.random_effects import CONFIDENCE_LEVEL as CONFIDENCE
+from riderless.experiments.analysis.comparison.compare import SampleStatistics
+from riderless.experiments.analysis.comparison.random_effects import CONFIDENCE_LEVEL as CONFIDENCE
 from riderless.experiments.datatypes import Comparison, Fit
 from riderless.experiments.recordings.published import Figure7
 from riderless.models.array_types import Array

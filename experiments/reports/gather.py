@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.analysis.frequency_response.response import FrequencyResponse
 from riderless.experiments.datatypes import Response
-from riderless.experiments.frequency.response import FrequencyResponse
 from riderless.experiments.recordings.author_windows import BesideAuthors
 from riderless.experiments.recordings.published import Figure7, figure7
 from riderless.experiments.recordings.run_response import response_of_run

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from riderless.experiments.analysis.compare import SampleStatistics, Summary, figure7_residuals, summary
-from riderless.experiments.analysis.next_steps import next_steps
+from riderless.experiments.analysis.comparison.compare import SampleStatistics, Summary, figure7_residuals, summary
+from riderless.experiments.analysis.frequency_response.goodness_of_fit import response_document
+from riderless.experiments.analysis.frequency_response.response import FrequencyResponse
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.analysis.verdict.next_steps import next_steps
 from riderless.experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
-from riderless.experiments.frequency.goodness_of_fit import response_document
-from riderless.experiments.frequency.response import FrequencyResponse
 from riderless.experiments.recordings.author_windows import BesideAuthors
 from riderless.experiments.recordings.published import Figure7
 from riderless.experiments.reports import eigenvalues, files, loop

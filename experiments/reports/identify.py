@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from riderless.experiments.analysis.identification import Identification, identify
-from riderless.experiments.analysis.likelihood.forced_windows import (
+from riderless.experiments.analysis.identification.forced_windows import (
     forced_segments,
     kicked_segments,
     require_known_input,
 )
-from riderless.experiments.analysis.likelihood.profile import REACH, Profile, profiles
-from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.identification.identify import Identification, identify
+from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.profile_likelihood import REACH, Profile, profiles
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.datatypes import Response
 from riderless.experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of

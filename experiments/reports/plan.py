@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.planning.paper_windows import Sensors
-from riderless.experiments.planning.plan import ExperimentPlan, SensorPlan, gathered
+from riderless.experiments.experiment_design.paper_windows import Sensors
+from riderless.experiments.experiment_design.plan import ExperimentPlan, SensorPlan, gathered
 from riderless.experiments.reports.text import Sentence, TextBlock, TextTable
 
 MINUTE = 60.0  # s

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riderless.experiments.analysis.analyze import Analysis
-from riderless.experiments.analysis.compare import Summary, figure7_residuals
+from riderless.experiments.analysis.comparison.compare import Summary, figure7_residuals
+from riderless.experiments.analysis.frequency_response.goodness_of_fit import response_document as frequency_document
+from riderless.experiments.analysis.frequency_response.response import FrequencyResponse
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.datatypes import Comparison, Rejected, Response
-from riderless.experiments.frequency.goodness_of_fit import response_document as frequency_document
-from riderless.experiments.frequency.response import FrequencyResponse
 from riderless.experiments.recordings import author_windows
 from riderless.experiments.recordings.author_windows import BesideAuthors
 from riderless.experiments.recordings.published import Figure7

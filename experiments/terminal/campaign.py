@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from riderless.experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
+from riderless.experiments.analysis.power.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
+from riderless.experiments.campaigns.adaptive.course import Course
 from riderless.experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
-from riderless.experiments.campaigns.foreseen import Foresight, error_rows, foresight_caption, foresight_head
-from riderless.experiments.campaigns.learning.course import Course
 from riderless.experiments.campaigns.learning.document import course_blocks
+from riderless.experiments.campaigns.power_report import Foresight, error_rows, foresight_caption, foresight_head
 from riderless.experiments.campaigns.rehearsal import DryRun
 from riderless.experiments.reports.analysis_text import analysis_blocks, answer_blocks, frequency_blocks
 from riderless.experiments.terminal.console import emit_json, print_blocks, print_table, screen

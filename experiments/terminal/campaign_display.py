@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import numpy as np
 
 from riderless.experiments.analysis.analyze import Analysis
+from riderless.experiments.campaigns.adaptive.course import Course
 from riderless.experiments.campaigns.display import CampaignDisplay
 from riderless.experiments.campaigns.folder import FinishedRun
-from riderless.experiments.campaigns.learning.course import Course
 from riderless.experiments.campaigns.learning.document import progress_words
 from riderless.experiments.campaigns.operator_prompts import operator_prompt
 from riderless.experiments.campaigns.progress_shown import campaign_so_far

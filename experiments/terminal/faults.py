@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from riderless.experiments.studies.fault_injection.judge import CaseResult
-from riderless.experiments.studies.fault_injection.search.evolution import SearchReport
-from riderless.experiments.studies.fault_injection.summary_table import FaultRow, summary_text
+from riderless.experiments.fault_injection.judge import CaseResult
+from riderless.experiments.fault_injection.search.evolution import SearchReport
+from riderless.experiments.fault_injection.summary_table import FaultRow, summary_text
 from riderless.experiments.terminal.console import progress_screen, screen
 
 

@@ -1,6 +1,6 @@
 """Hazards on a screen: a paragraph a cause, folded to the width there is."""
 
-from riderless.experiments.reports.hazards.table import Hazard
+from riderless.experiments.reports.hazards import Hazard
 from riderless.experiments.terminal.console import print_indented, screen
 
 _INDENT = 5  # characters

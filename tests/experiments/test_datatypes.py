@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.estimators import ESTIMATORS, estimate
-from riderless.experiments.analysis.identification import Identification
+from riderless.experiments.analysis.frequency_response.goodness_of_fit import ResponseGoodness
+from riderless.experiments.analysis.frequency_response.response import FrequencyResponse, Transfer
+from riderless.experiments.analysis.identification.identify import Identification
 from riderless.experiments.analysis.verdict.conditions import ConditionMeans
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.datatypes import Comparison, Fit, Prediction
-from riderless.experiments.frequency.goodness_of_fit import ResponseGoodness
-from riderless.experiments.frequency.response import FrequencyResponse, Transfer
 from riderless.experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
 from riderless.experiments.theory.theory import open_loop
 from riderless.models import catalogue

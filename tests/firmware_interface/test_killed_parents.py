@@ -23,12 +23,12 @@ list(new_fitter().map(stay, [0.0, 600.0]))
     "profiles": """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from riderless.experiments.analysis.likelihood import profile
+from riderless.experiments.analysis.identification.identify import profile_likelihood as profile
 list(ProcessPoolExecutor(2, get_context("fork"), profile._take, (None,)).map(stay, [0.0, 600.0]))
 """,
     "busy processes": """
 import time
-from riderless.experiments.studies.fault_injection.realtime.controller_process import busy
+from riderless.experiments.fault_injection.realtime.controller_process import busy
 with busy(2):
     for _ in range(2): stay(0.0)
     time.sleep(600.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, bicycle_verdict
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
 from riderless.experiments.datatypes import Response

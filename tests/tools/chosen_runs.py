@@ -2,7 +2,7 @@
 
 import argparse
 
-from riderless.experiments.studies.chosen_runs import StudiedPlan, chosen_runs_table, study_chosen_runs
+from tests.studies.chosen_runs import StudiedPlan, chosen_runs_table, study_chosen_runs
 
 LABELS = ("drive_gain", "steer_damping")
 

@@ -19,7 +19,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 def write(tables: dict[str, str], doc: Path | None) -> None:
     """Print the tables, and put them into a page if one is named."""
-    from riderless.experiments.studies.markdown_tables import put_tables
+    from riderless.experiments.fault_injection.markdown_tables import put_tables
 
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
@@ -36,7 +36,7 @@ def main() -> None:
 
     from riderless.experiments.recordings import author_windows
     from riderless.experiments.recordings.read import find_recordings, read_recording
-    from riderless.experiments.studies import interval_coverage, interval_coverage_page
+    from tests.studies import interval_coverage, interval_coverage_page
 
     answers = []
     grid = interval_coverage.study_grid()

@@ -14,7 +14,7 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=30, help="to identify from, of each loop and noise")
     options = parser.parse_args()
 
-    from riderless.experiments.studies import interval_coverage_loop
+    from tests.studies import interval_coverage_loop
 
     write(
         interval_coverage_loop.loop_coverage_tables(

@@ -11,7 +11,7 @@ def main() -> None:
     parser.add_argument("--kicks", type=int, default=12, help="of each loop and size")
     options = parser.parse_args()
 
-    from riderless.experiments.studies.interval_coverage_motions import motion_tables
+    from tests.studies.interval_coverage_motions import motion_tables
 
     def tell(done: int, total: int) -> None:
         print(f"\r{done} of {total} runs", end="", flush=True)

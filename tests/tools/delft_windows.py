@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
-from riderless.experiments.analysis.onsets.kicks import (
+from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.kicks import (
     DetectedKick,
     KickRules,
     background_amplitude,
     find_kicks,
     without_bias,
 )
-from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.datatypes import Fit, Rejected, Response, Window
+from riderless.experiments.fault_injection.markdown_tables import markdown_table, put_tables
 from riderless.experiments.recordings import foreign
-from riderless.experiments.studies.markdown_tables import markdown_table, put_tables
 from riderless.models.noise_statistics import robust_deviation
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed

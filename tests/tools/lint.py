@@ -23,7 +23,7 @@ REQUIRED_BY_A_REGISTRY = {  # of every module of these folders
     "firmware_interface/devices/": {"DEVICE", "introduce", "receive", "speak"},
     "firmware_interface/twins/": {"make"},
     "experiments/analysis/estimators/": {"NAME", "FORM", "fit"},
-    "experiments/analysis/joint_fit.py": {"NAME", "fit"},
+    "experiments/analysis/identification/four_state.py": {"NAME", "fit"},
     "experiments/campaigns/protocols/": {"Settings", "plan"},
     "experiments/recordings/foreign/": {"KIND", "COLUMNS", "recorded", "fits", "read"},
     "models/plant/": {"accelerations", "front_contact", "push", "read", "track", "unbalance"},  # linear, nonlinear

@@ -19,10 +19,10 @@ def main() -> None:
     parser.add_argument("--cluster", help="address of a Dask scheduler, in place of --jobs")
     options = parser.parse_args()
 
-    from riderless.experiments.studies.markdown_tables import put_tables
-    from riderless.experiments.studies.verdict_calibration.judge import ask_all
-    from riderless.experiments.studies.verdict_calibration.page import calibration_tables
-    from riderless.experiments.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
+    from riderless.experiments.fault_injection.markdown_tables import put_tables
+    from tests.studies.verdict_calibration.judge import ask_all
+    from tests.studies.verdict_calibration.page import calibration_tables
+    from tests.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
 
     campaigns = study_campaigns(
         options.campaigns,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from riderless.experiments.analysis.difference_noise import MODE_PARAMETERS
+from riderless.experiments.analysis.comparison.noise_covariance import MODE_PARAMETERS
 from riderless.experiments.analysis.estimators.coloured_noise import lag_1
 from riderless.experiments.datatypes import Fit
 from riderless.models.array_types import Array

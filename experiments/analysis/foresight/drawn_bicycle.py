@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators import estimate_alike
-from riderless.experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.analysis.power.changed_window import KickedWindow, moved_by
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.datatypes import Comparison, Response
 
 

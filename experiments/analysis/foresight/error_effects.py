@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riderless.experiments.analysis.difference_noise import difference_influence
+from riderless.experiments.analysis.comparison.noise_covariance import difference_influence
+from riderless.experiments.analysis.comparison.prediction import like_for_like
 from riderless.experiments.analysis.estimators import estimate_alike
-from riderless.experiments.analysis.foresight.kicked_window import KickedWindow, moved_by
-from riderless.experiments.analysis.initial_state import InitialState, estimate_initial_state
-from riderless.experiments.analysis.prediction import like_for_like
+from riderless.experiments.analysis.identification.initial_state import InitialState, estimate_initial_state
+from riderless.experiments.analysis.power.changed_window import KickedWindow, moved_by
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.models.array_types import Array
 

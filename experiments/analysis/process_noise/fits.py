@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from riderless.experiments.analysis.difference_noise import driven_covariance, larger_covariance
+from riderless.experiments.analysis.comparison.noise_covariance import driven_covariance, larger_covariance
 from riderless.experiments.datatypes import Fit, Response, Window
 from riderless.experiments.theory.process_noise import torque_rows
 from riderless.experiments.theory.theory import dynamics_for

@@ -6,7 +6,7 @@ that of the kick. Otherwise kicks are found, and windows cut, by the wind as wel
 
 import numpy as np
 
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, in_turn
 from riderless.experiments.datatypes import Comparison, ProcessNoise, Response
 from riderless.experiments.theory.process_noise import impulse_responses, torque_rows
 from riderless.experiments.theory.theory import dynamics_for

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riderless.experiments.analysis.random_effects import MIN_VARIANCE
+from riderless.experiments.analysis.comparison.random_effects import MIN_VARIANCE
 from riderless.models.array_types import Array
 
 EFFECT_RATIOS = np.geomspace(0.1, 1e4, 16)  # variances of an effect, over the windows' usual variance

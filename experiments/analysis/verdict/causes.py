@@ -1,9 +1,9 @@
 """Causes that would explain a rejected model: each quantity moved alone, ranked by the motion itself.
 
-Each quantity is moved alone (`riderless.experiments.analysis.output_error`), and ranked by how much of the misfit it
-takes away, less what moving it costs. The best are then tried on the eigenvalues: every prediction is made again with
-them. Beside them stand the parts that no linear theory has (`nonlinear_causes.py`). What is left of the eigenvalues'
-chi-square decides which is named first.
+Each quantity is moved alone (`riderless.experiments.analysis.identification.output_error`), and ranked by how much of
+the misfit it takes away, less what moving it costs. The best are then tried on the eigenvalues: every prediction is
+made again with them. Beside them stand the parts that no linear theory has (`nonlinear_causes.py`). What is left of the
+eigenvalues' chi-square decides which is named first.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from riderless.experiments.analysis.identification import QUANTITY_STEP
-from riderless.experiments.analysis.output_error import Segment, linearise
+from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
+from riderless.experiments.analysis.identification.output_error import Segment, linearise
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from riderless.experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
 from riderless.experiments.analysis.verdict.possible import impossible, nearest_possible
 from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import Theory, unit_of
 from riderless.experiments.theory.theory import theory_for

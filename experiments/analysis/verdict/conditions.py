@@ -13,7 +13,7 @@ from scipy.special import chdtrc, chdtri, logsumexp
 
 from riderless.experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_residuals
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior, ParameterSearch
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows
 from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 

@@ -10,19 +10,19 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
-from riderless.experiments.analysis.compare import windows_by_bicycle
-from riderless.experiments.analysis.steer_parts.steer_stops import SteerStop, stops_by_bicycle
+from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
+from riderless.experiments.analysis.power.power import Detectable, power_table
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.causes import find_causes
 from riderless.experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
 from riderless.experiments.analysis.verdict.guard import attempt
 from riderless.experiments.analysis.verdict.leftover import Leftover
 from riderless.experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
-from riderless.experiments.analysis.verdict.power import Detectable, power_table
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from riderless.experiments.analysis.verdict.withheld import why_withheld
 from riderless.experiments.analysis.verdict.wording import of_stops, of_two, what_would_explain
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
+from riderless.experiments.analysis.windows.steer_stops import SteerStop, stops_by_bicycle
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.notebook import plus_minus, value_table
 from riderless.experiments.theory.theory import theory_for

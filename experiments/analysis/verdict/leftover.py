@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from riderless.experiments.analysis.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
-from riderless.experiments.analysis.verdict.power import like_for_like_slopes
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows
+from riderless.experiments.analysis.comparison.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
+from riderless.experiments.analysis.power.power import like_for_like_slopes
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array

@@ -12,12 +12,12 @@ from functools import partial
 import numpy as np
 
 from riderless.experiments.analysis.estimators import eigenvalue_alike, estimate_alike
-from riderless.experiments.analysis.steer_parts.simulated_motion import RiddenMotion
-from riderless.experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS, STOPS, SteerElement
-from riderless.experiments.analysis.steer_parts.steer_stops import find_steer_stops
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, in_turn
+from riderless.experiments.analysis.verdict.simulated_motion import RiddenMotion
+from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS, STOPS, SteerElement
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, in_turn
+from riderless.experiments.analysis.windows.steer_stops import find_steer_stops
 from riderless.experiments.datatypes import Comparison, Fit
 
 FIRST_SIZE = 0.25  # of the usual size

@@ -13,13 +13,13 @@ import numpy as np
 from scipy.special import chdtrc
 
 from riderless.experiments.analysis.estimators import eigenvalue_alike
-from riderless.experiments.analysis.steer_parts.simulated_motion import Parts, RiddenMotion
-from riderless.experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from riderless.experiments.analysis.verdict.possible import impossible
+from riderless.experiments.analysis.verdict.simulated_motion import Parts, RiddenMotion
+from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
 from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions, moved_group
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle, comparable_windows, in_turn
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows, in_turn
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.dynamics import unit_of
 from riderless.experiments.theory.theory import theory_for

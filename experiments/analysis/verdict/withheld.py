@@ -1,8 +1,8 @@
 """Reasons for which no verdict is given: p is not to be trusted where fits, or errors, are not what it rests on."""
 
-from riderless.experiments.analysis.process_noise.estimate import FEWEST_WINDOWS, estimate_process_noise, may_tell
+from riderless.experiments.analysis.comparison.process_noise import FEWEST_WINDOWS, estimate_process_noise, may_tell
 from riderless.experiments.analysis.process_noise.share import driven_share
-from riderless.experiments.analysis.windows_of_bicycle import WindowsOfBicycle
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 
 UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has the counts)
     "era": "windows fitted by era reject true models ten times as often as p says, as noise moves its poles by more "

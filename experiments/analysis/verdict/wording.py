@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc
 
-from riderless.experiments.analysis.steer_parts.steer_stops import SteerStop
 from riderless.experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
 from riderless.experiments.analysis.verdict.pairs import CausePair
+from riderless.experiments.analysis.windows.steer_stops import SteerStop
 from riderless.experiments.dynamics import plain_name
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from riderless.experiments.analysis.onsets.kicks import DetectedKick, find_swings, row_count, turning_row
+from riderless.experiments.analysis.windows.kicks import DetectedKick, find_swings, row_count, turning_row
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.datatypes import OURS, Response, Window
 from riderless.models.array_types import Array

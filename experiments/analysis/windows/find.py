@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from riderless.experiments.analysis.onsets.kicks import (
+from riderless.experiments.analysis.windows.cut import cut_window, cycle_rows, make_window
+from riderless.experiments.analysis.windows.kicks import (
     DetectedKick,
     SeparatedMotion,
     find_kicks,
@@ -11,8 +12,7 @@ from riderless.experiments.analysis.onsets.kicks import (
     separate_motion,
     without_bias,
 )
-from riderless.experiments.analysis.onsets.marks import snap_marks
-from riderless.experiments.analysis.windows.cut import cut_window, cycle_rows, make_window
+from riderless.experiments.analysis.windows.marks import snap_marks
 from riderless.experiments.analysis.windows.refuse import lost_signal, refusal_reason, rejected_not_free, too_small
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.datatypes import Rejected, Response, Window

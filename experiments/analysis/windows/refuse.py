@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from riderless.experiments.analysis.onsets.kicks import DetectedKick, is_led
 from riderless.experiments.analysis.windows.cut import cycle_rows
+from riderless.experiments.analysis.windows.kicks import DetectedKick, is_led
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.datatypes import Rejected, Response, Window
 from riderless.models.array_types import Array, true_spans

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from riderless.experiments.analysis.onsets.kicks import KickRules
+from riderless.experiments.analysis.windows.kicks import KickRules
 
 
 @dataclass(frozen=True)

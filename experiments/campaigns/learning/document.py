@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.campaigns.learning.course import Course, CourseStep
+from riderless.experiments.campaigns.adaptive.course import Course, CourseStep
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.reports.page.course_section import CourseRow, CourseSection
 from riderless.experiments.reports.text import Sentence, TextBlock, TextTable

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from riderless.experiments.planning.choice import Measurement
-from riderless.experiments.planning.goal import Goal
-from riderless.experiments.planning.knowledge import KnownSoFar
+from riderless.experiments.experiment_design.choice import Measurement
+from riderless.experiments.experiment_design.goal import Goal
+from riderless.experiments.experiment_design.knowledge import KnownSoFar
 from riderless.experiments.planning.telling_apart import confounded_quantities
 from riderless.models.array_types import Array
 

@@ -15,7 +15,7 @@ from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.campaigns.protocols.auto import Settings
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
-from riderless.experiments.planning.choice import TimeCosts
+from riderless.experiments.experiment_design.choice import TimeCosts
 
 _THEN = re.compile(r"(?P<first>.*?) m/s(?P<then>( then [\d.e+-]+ m/s)+) (?P<tag>kicked .*)")
 _SAME = 1e-9  # m/s

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings.checked import Recorded
 from riderless.experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
 from riderless.experiments.recordings.foreign.formats.registry import read_table
 from riderless.experiments.recordings.foreign.labs import chalmers, peterson
 from riderless.experiments.recordings.foreign.table import Table
-from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.experiments.recordings.quality.checked import Recorded
+from riderless.experiments.recordings.quality.inspection import inspect_recording
 from riderless.models import catalogue
 from riderless.models.errors import InputError, did_you_mean
 from riderless.models.parameters import Bicycle

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.recordings.checked import MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.quality.checked import MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.runs import recorded_run
 from riderless.hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
 from riderless.hil.logs.header import RunHeader

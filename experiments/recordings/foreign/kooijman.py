@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings.checked import Recorded
 from riderless.experiments.recordings.foreign import times
 from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.models import catalogue
 from riderless.models.array_types import Array
 

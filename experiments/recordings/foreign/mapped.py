@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from riderless.experiments.datatypes import Marker, Response
 from riderless.experiments.dynamics import Theory
-from riderless.experiments.recordings.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.foreign import times, units
 from riderless.experiments.recordings.foreign.formats.registry import read_table
 from riderless.experiments.recordings.foreign.mapping import Mapping
 from riderless.experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
 from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.quality.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.torque_law import controlling_torque
 from riderless.experiments.theory.theory import lean_feedback, open_loop
 from riderless.models.array_types import Array

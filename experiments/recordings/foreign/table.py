@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riderless.experiments.recordings.checked import MIN_RECORDING_ROWS
+from riderless.experiments.recordings.quality.checked import MIN_RECORDING_ROWS
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError, did_you_mean
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from riderless.experiments.recordings.checked import MIN_RECORDING_ROWS, takes_too_long
 from riderless.experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
+from riderless.experiments.recordings.quality.checked import MIN_RECORDING_ROWS, takes_too_long
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 

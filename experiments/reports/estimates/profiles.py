@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from riderless.experiments.analysis.likelihood.profile import Profile
+from riderless.experiments.analysis.identification.profile_likelihood import Profile
 from riderless.experiments.dynamics import unit_of
 from riderless.experiments.reports.eigenvalues import MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
 

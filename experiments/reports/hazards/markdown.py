@@ -1,6 +1,6 @@
 """Hazards as Markdown, for the page in the docs."""
 
-from riderless.experiments.reports.hazards.table import Hazard, HazardRow, checks_by_hand
+from riderless.experiments.reports.hazards import Hazard, HazardRow, checks_by_hand
 
 
 def hazards_markdown(hazards: list[Hazard]) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riderless.experiments.frequency.goodness_of_fit import (
+from riderless.experiments.analysis.frequency_response.goodness_of_fit import (
     FrequencyGoodness,
     ResponseGoodness,
     frequency_verdicts,
     goodness,
 )
-from riderless.experiments.frequency.response import TRUSTED, FrequencyResponse
+from riderless.experiments.analysis.frequency_response.response import TRUSTED, FrequencyResponse
 from riderless.experiments.reports import bode
 
 FREQUENCY_RUNS_SHOWN = 6  # of which figures are drawn; the table has all

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riderless.experiments.analysis.compare import figure7_residuals
+from riderless.experiments.analysis.comparison.compare import figure7_residuals
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import SAMPLED_LOOP, Theory, value_unit
 from riderless.experiments.recordings.published import Figure7

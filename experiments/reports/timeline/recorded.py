@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks
+from riderless.experiments.analysis.windows.kicks import KickRules, find_kicks
 from riderless.experiments.datatypes import Comparison, Rejected, Response, StateSpan
 from riderless.experiments.reports.timeline.ridden_path import RiddenPath
 from riderless.models.array_types import Array

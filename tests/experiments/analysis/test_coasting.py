@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.initial_state import (
+from riderless.experiments.analysis.identification.initial_state import (
     estimate_initial_state,
     leaves_more,
     machine_in,

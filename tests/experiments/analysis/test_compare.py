@@ -5,7 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.compare import SampleStatistics, compare, figure7_residuals, rejected_fits, summary
+from riderless.experiments.analysis.comparison.compare import (
+    SampleStatistics,
+    compare,
+    figure7_residuals,
+    rejected_fits,
+    summary,
+)
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.datatypes import Comparison, Fit, Prediction
 from riderless.experiments.theory.theory import lean_feedback

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.onsets.kicks import DetectedKick
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.kicks import DetectedKick
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.datatypes import Marker
 from riderless.experiments.recordings import foreign

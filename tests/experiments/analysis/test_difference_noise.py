@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.difference_noise import driven_covariance
+from riderless.experiments.analysis.comparison.noise_covariance import driven_covariance
+from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators import estimate
-from riderless.experiments.analysis.prediction import predict
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.datatypes import Response
 from riderless.experiments.theory.kalman import RowNoise

@@ -6,15 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.kicks import KickRules, find_kicks
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
 from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
 from riderless.experiments.recordings.read import read_recording
-from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
-from riderless.experiments.studies.verdict_calibration.strata import study_campaigns
 from riderless.hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed
+from tests.studies.verdict_calibration.simulate import campaign_responses
+from tests.studies.verdict_calibration.strata import study_campaigns
 
 NEAR = 0.1  # s, that a kick may lie from where a careful person puts it
 

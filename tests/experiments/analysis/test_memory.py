@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.process_noise import estimate_process_noise
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
-from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks
-from riderless.experiments.analysis.process_noise.estimate import estimate_process_noise
 from riderless.experiments.analysis.process_noise.share import driven_share
-from riderless.experiments.analysis.steer_parts.steer_stops import find_steer_stops
 from riderless.experiments.analysis.verdict.nonlinear_causes import RiddenWindows
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterSearch, linear_predictions
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.kicks import KickRules, find_kicks
 from riderless.experiments.analysis.windows.refuse import rejected_not_free
+from riderless.experiments.analysis.windows.steer_stops import find_steer_stops
 from riderless.experiments.datatypes import Comparison, Marker, Prediction, ProcessNoise
 from riderless.experiments.recordings import run_response
 from riderless.experiments.recordings.run_response import response_of_run

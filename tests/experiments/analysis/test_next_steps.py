@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from riderless.experiments.analysis.next_steps import GONE_TOO_SOON, LAST_RESORT, REMEDIES
+from riderless.experiments.analysis.verdict.next_steps import GONE_TOO_SOON, LAST_RESORT, REMEDIES
 from riderless.experiments.reports.analyze import analyze
 from riderless.experiments.theory.theory import open_loop
 from riderless.hil.design.methods import design

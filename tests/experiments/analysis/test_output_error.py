@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.identification import identify
-from riderless.experiments.analysis.initial_state import estimate_initial_state
-from riderless.experiments.analysis.joint_fit import FREE_COEFFICIENTS, fit
-from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.identification.four_state import FREE_COEFFICIENTS, fit
+from riderless.experiments.analysis.identification.identify import identify
+from riderless.experiments.analysis.identification.initial_state import estimate_initial_state
+from riderless.experiments.analysis.identification.output_error import Segment
 from riderless.experiments.datatypes import Response, Window
 from riderless.experiments.theory.modes import dominant_mode
 from riderless.experiments.theory.theory import lean_feedback, open_loop, theory_for

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators import estimate
-from riderless.experiments.analysis.initial_state import estimate_initial_state
-from riderless.experiments.analysis.prediction import predict
+from riderless.experiments.analysis.identification.initial_state import estimate_initial_state
 from riderless.experiments.datatypes import Fit
 from riderless.experiments.theory.free_response import free_response
 from riderless.experiments.theory.modes import kicked_mode, kicked_modes

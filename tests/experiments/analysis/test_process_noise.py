@@ -6,17 +6,13 @@ from scipy.integrate import solve_ivp
 from scipy.stats import binom
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.compare import windows_by_bicycle
-from riderless.experiments.analysis.process_noise.estimate import likeliest
-from riderless.experiments.analysis.process_noise.stretch import TORQUE_TIMES, Stretch
+from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.innovation_filter import TORQUE_TIMES, Stretch
+from riderless.experiments.analysis.comparison.process_noise import likeliest
 from riderless.experiments.analysis.process_noise.wording import noise_json, noise_sentence
 from riderless.experiments.analysis.verdict.withheld import why_not_in_wind
 from riderless.experiments.datatypes import ProcessNoise
 from riderless.experiments.reports.answer import answer_of
-from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
-from riderless.experiments.studies.verdict_calibration.page import binomial_bounds
-from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
-from riderless.experiments.studies.verdict_calibration.strata import study_campaigns
 from riderless.experiments.theory.process_noise import impulse_responses, torque_rows
 from riderless.experiments.theory.theory import open_loop
 from riderless.hil.runners.emulation import Emulation
@@ -25,6 +21,10 @@ from riderless.models.linear.whipple import input_matrix, system_matrix
 from riderless.models.plant.environment import Surroundings
 from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.verdict.test_goodness_of_fit import judged, lockstep
+from tests.studies.verdict_calibration.judge import ask_verdict
+from tests.studies.verdict_calibration.page import binomial_bounds
+from tests.studies.verdict_calibration.simulate import campaign_responses
+from tests.studies.verdict_calibration.strata import study_campaigns
 
 SPEEDS = ("5.0", "3.0", "7.0")
 WIND_HEIGHT = 0.8  # m, where the emulated gusts act

@@ -6,15 +6,23 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.difference_noise import difference_influence, drawn_differences, sensor_covariance
+from riderless.experiments.analysis.comparison.noise_covariance import (
+    difference_influence,
+    drawn_differences,
+    sensor_covariance,
+)
 from riderless.experiments.analysis.estimators import estimate
-from riderless.experiments.analysis.initial_state import estimate_initial_state, machine_in, nonlinear_initial_state
+from riderless.experiments.analysis.identification.initial_state import (
+    estimate_initial_state,
+    machine_in,
+    nonlinear_initial_state,
+)
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
-from riderless.experiments.studies.verdict_calibration.simulate import campaign_responses
-from riderless.experiments.studies.verdict_calibration.strata import STRATA, Stratum, StudyCampaign
 from riderless.experiments.theory.theory import dynamics_for, theory_for
 from riderless.models.plant.drive_losses import DriveLosses
+from tests.studies.verdict_calibration.judge import ask_verdict
+from tests.studies.verdict_calibration.simulate import campaign_responses
+from tests.studies.verdict_calibration.strata import STRATA, Stratum, StudyCampaign
 
 
 def analysed(stratum, bicycle="Pista", noise=1.0):

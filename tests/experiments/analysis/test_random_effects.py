@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.compare import PooledCondition
-from riderless.experiments.analysis.random_effects import between_run_variance, pooled_means
+from riderless.experiments.analysis.comparison.compare import PooledCondition
+from riderless.experiments.analysis.comparison.random_effects import between_run_variance, pooled_means
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 

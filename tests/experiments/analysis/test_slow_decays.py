@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
-from riderless.experiments.analysis.onsets.free_motion import KICK_MEMORY, unexplained_motion
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.free_motion import KICK_MEMORY, unexplained_motion
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.hil.design.methods import design
 from riderless.hil.runners.simulated_run import simulate

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.steer_parts.steer_stops import arrests_of, find_steer_stops
+from riderless.experiments.analysis.windows.steer_stops import arrests_of, find_steer_stops
 from riderless.hil.runners.emulation import Emulation
 from riderless.models.plant.environment import Surroundings
 from riderless.models.plant.steer_drive import SteerDrive

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.window_notes import apply_notes, attach_notes, read_notes
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.notes import apply_notes, attach_notes, read_notes
 from riderless.experiments.cli import app
 from riderless.experiments.datatypes import Note
 from riderless.models.errors import InputError

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
-from riderless.experiments.analysis.onsets.kicks import KickRules, find_kicks, find_swings
 from riderless.experiments.analysis.windows.cut import row_of_next_push
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.kicks import KickRules, find_kicks, find_swings
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.recordings import foreign
 from tests.experiments.synthetic import kicked

@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from riderless.experiments.campaigns.adaptive.course import Course
+from riderless.experiments.campaigns.adaptive.runs import LearningRuns
 from riderless.experiments.campaigns.display import CampaignDisplay
 from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, FinishedRun, read_runs
-from riderless.experiments.campaigns.learning.course import Course
-from riderless.experiments.campaigns.learning.runs import LearningRuns
 from riderless.experiments.campaigns.run import Attempt
 from riderless.experiments.campaigns.session import run_campaign
 from riderless.experiments.recordings.read import read_recording

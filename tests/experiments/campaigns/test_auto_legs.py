@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.likelihood.forced_windows import kicked_segments
+from riderless.experiments.analysis.identification.forced_windows import kicked_segments
+from riderless.experiments.campaigns.adaptive.course import Course
+from riderless.experiments.campaigns.adaptive.runs import LearningRuns, windows_of
 from riderless.experiments.campaigns.display import CampaignDisplay
 from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.folder import read_runs
-from riderless.experiments.campaigns.learning.course import Course
 from riderless.experiments.campaigns.learning.legs import join_legs, legs_named
-from riderless.experiments.campaigns.learning.runs import LearningRuns, windows_of
 from riderless.experiments.campaigns.run import run_conditions_in_lockstep
 from riderless.experiments.campaigns.session import run_campaign
-from riderless.experiments.planning.choice import TimeCosts
+from riderless.experiments.experiment_design.choice import TimeCosts
 from riderless.experiments.recordings.read import read_recording
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.excitation import Excitation

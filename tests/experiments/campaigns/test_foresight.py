@@ -9,21 +9,20 @@ import pytest
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.foresight.drawn_bicycle import given_by
 from riderless.experiments.analysis.foresight.error_effects import WindowErrors
-from riderless.experiments.analysis.foresight.expected_power import (
+from riderless.experiments.analysis.power.changed_window import FORESEEN_ERRORS
+from riderless.experiments.analysis.power.detectable_size import SIZE_SETTLED, sizes_seen
+from riderless.experiments.analysis.power.expected_power import (
     ExpectedCondition,
     LargeErrors,
     hiding_parameters,
     shrinkage,
     smallest_rejected,
 )
-from riderless.experiments.analysis.foresight.kicked_window import FORESEEN_ERRORS
-from riderless.experiments.analysis.foresight.sizes_seen import SIZE_SETTLED, sizes_seen
 from riderless.experiments.analysis.verdict.conditions import fit_campaign
 from riderless.experiments.campaigns import session
-from riderless.experiments.campaigns.foresight import foresee
+from riderless.experiments.campaigns.power_analysis import foresee
 from riderless.experiments.campaigns.session import open_campaign, rehearse_campaign
 from riderless.experiments.recordings.run_response import response_of_run
-from riderless.experiments.studies.verdict_calibration.simulate import simulated_response, true_machine
 from riderless.experiments.theory import run_theory
 from riderless.experiments.theory.drawn_machine import draw_machine
 from riderless.experiments.theory.theory import theory_for
@@ -38,6 +37,7 @@ from riderless.models.linear.perturbed import Variant
 from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.commands.test_cli import call
 from tests.paths import ROOT
+from tests.studies.verdict_calibration.simulate import simulated_response, true_machine
 
 EXAMPLES = ROOT / "docs" / "campaigns"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from riderless.experiments.analysis.window_notes import read_notes
+from riderless.experiments.analysis.windows.notes import read_notes
 from riderless.experiments.campaigns.file import read_campaign
 from riderless.experiments.campaigns.migration import migrate
 from riderless.experiments.recordings.foreign.mapping import load_mapping

@@ -7,9 +7,9 @@ import pytest
 
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings.artefacts import mend_flaws
-from riderless.experiments.recordings.checked import Recorded
-from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.experiments.recordings.quality.artefacts import mend_flaws
+from riderless.experiments.recordings.quality.checked import Recorded
+from riderless.experiments.recordings.quality.inspection import inspect_recording
 from riderless.models.errors import InputError
 from tests.experiments.synthetic import kicked
 

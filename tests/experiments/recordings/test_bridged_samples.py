@@ -8,11 +8,11 @@ import pytest
 from riderless.experiments.recordings import run_response
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.recordings.runs import sampled_rows
-from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
-from riderless.experiments.studies.verdict_calibration.strata import StudyCampaign
 from riderless.experiments.theory.run_theory import instrument_noise
 from riderless.hil.logs import log
 from riderless.hil.logs.log import read_run
+from tests.studies.verdict_calibration.judge import ask_verdict
+from tests.studies.verdict_calibration.strata import StudyCampaign
 from tests.tools.long_log import write_long_log
 
 

@@ -8,9 +8,6 @@ import pytest
 from riderless.experiments.recordings import run_response
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.recordings.runs import sampled_rows
-from riderless.experiments.studies.verdict_calibration import simulate as simulate_study
-from riderless.experiments.studies.verdict_calibration.judge import ask_verdict
-from riderless.experiments.studies.verdict_calibration.strata import StudyCampaign
 from riderless.experiments.theory.run_theory import instrument_noise, theory_of
 from riderless.firmware_interface.twins.faults import TO_NODE, Fault, FaultKind
 from riderless.hil.design.methods import design
@@ -22,6 +19,9 @@ from riderless.hil.runners.simulated_run import simulate
 from riderless.models.catalogue import load_bicycle
 from riderless.models.plant.plant import Kick
 from riderless.models.plant.steer_drive import SteerDrive
+from tests.studies.verdict_calibration import simulate as simulate_study
+from tests.studies.verdict_calibration.judge import ask_verdict
+from tests.studies.verdict_calibration.strata import StudyCampaign
 
 UNDER_CONTROL = 1.1  # s since power-up
 LOST = Fault(FaultKind.DROP, start=UNDER_CONTROL, chance=0.15)

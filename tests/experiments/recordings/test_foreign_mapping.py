@@ -112,7 +112,7 @@ def test_the_mapping_of_the_docs_finds_the_eigenvalue_that_went_in(tmp_path, des
 
 
 def test_the_windows_of_the_docs_are_understood(tmp_path):
-    from riderless.experiments.analysis.window_notes import read_notes
+    from riderless.experiments.analysis.windows.notes import read_notes
 
     path = tmp_path / "windows.txt"
     path.write_text(re.search(r"```text\n(.*?)```", DOC, re.S)[1])

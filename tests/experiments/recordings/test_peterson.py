@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import butter, detrend, filtfilt
 
-from riderless.experiments.analysis.likelihood.forced_windows import forced_segments
+from riderless.experiments.analysis.identification.forced_windows import forced_segments
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.recordings.foreign import read_foreign
 from riderless.experiments.reports.identify import identify_parameters

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.coasting import COASTING_STARTS, coasting_residuals
+from riderless.experiments.analysis.comparison.coasting import COASTING_STARTS, coasting_residuals
 from riderless.experiments.recordings.published import figure7
 from tests.paths import REFERENCE
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from riderless.experiments.emulation.hand_kicks import hand_kick
-from riderless.experiments.recordings.kinematic_relations import band_pass_kernel, robust_factor, without_pushes
+from riderless.experiments.recordings.quality.kinematic_relations import band_pass_kernel, robust_factor, without_pushes
+from riderless.experiments.recordings.quality.unit_checks import check_units
 from riderless.experiments.recordings.runs import recorded_run
-from riderless.experiments.recordings.unit_checks import check_units
 from riderless.hil.design.methods import design
 from riderless.hil.logs.log import read_run
 from riderless.hil.rig.file import read_rig

@@ -7,7 +7,7 @@ import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.recordings import foreign
-from riderless.experiments.recordings.kinematic_relations import band_passed, check_relations
+from riderless.experiments.recordings.quality.kinematic_relations import band_passed, check_relations
 from riderless.models.errors import InputError
 
 

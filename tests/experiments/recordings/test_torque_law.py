@@ -9,8 +9,8 @@ import pytest
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings import foreign, torque_law
-from riderless.experiments.recordings.checked import Recorded
-from riderless.experiments.recordings.inspection import inspect_recording
+from riderless.experiments.recordings.quality.checked import Recorded
+from riderless.experiments.recordings.quality.inspection import inspect_recording
 from riderless.experiments.recordings.torque_law import go_by_logged_torque, torque_factor
 from riderless.experiments.theory.theory import lean_feedback
 from riderless.models import catalogue

@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 
 from riderless.experiments.cli import app
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings import artefacts, unit_checks
-from riderless.experiments.recordings.checked import Recorded
 from riderless.experiments.recordings.foreign import delft
 from riderless.experiments.recordings.foreign.formats.registry import read_table
 from riderless.experiments.recordings.foreign.table import Table
-from riderless.experiments.recordings.inspection import inspect_recording
-from riderless.experiments.recordings.kinematic_relations import (
+from riderless.experiments.recordings.quality import artefacts, unit_checks
+from riderless.experiments.recordings.quality.checked import Recorded
+from riderless.experiments.recordings.quality.inspection import inspect_recording
+from riderless.experiments.recordings.quality.kinematic_relations import (
     band_pass_kernel,
     band_passed,
     check_relations,

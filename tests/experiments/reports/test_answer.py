@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.analysis.verdict.conditions import ConditionMeans
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from riderless.experiments.frequency.response import frequency_response
+from riderless.experiments.analysis.frequency_response.response import frequency_response
 from riderless.experiments.reports.html import ReportInput, write_report
 from riderless.experiments.reports.page.frequency_section import FrequencySection
 from riderless.hil.design.methods import design

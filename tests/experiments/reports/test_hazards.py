@@ -8,8 +8,8 @@ import pypdfium2
 import pytest
 from pypdfium2 import raw as pdfium
 
-from riderless.experiments.reports.hazards.sheet import write_hazards_sheet
-from riderless.experiments.reports.hazards.table import MEASURES, SEVERITIES, checks_by_hand, hazards_of, proof_in_words
+from riderless.experiments.reports.hazards import MEASURES, SEVERITIES, checks_by_hand, hazards_of, proof_in_words
+from riderless.experiments.reports.hazards_pdf import write_hazards_sheet
 from riderless.hil.loop.limits import Limit
 from riderless.hil.rig.rig import Rig
 from riderless.models import catalogue

@@ -11,7 +11,7 @@ import numpy as np
 import pypdfium2
 import pytest
 
-from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.datatypes import Rejected
 from riderless.experiments.recordings.published import figure7

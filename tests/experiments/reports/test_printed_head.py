@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.reports.html import ReportInput, write_report
 from tests.experiments.reports.browser import printed, words_of

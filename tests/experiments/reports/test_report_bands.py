@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.compare import compare
+from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.reports.html import ReportInput, write_report
 from riderless.experiments.theory.theory import lean_feedback, open_loop

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.compare import SampleStatistics
+from riderless.experiments.analysis.comparison.compare import SampleStatistics
 from riderless.experiments.datatypes import Fit
 from riderless.experiments.reports import eigenvalues, loop
 from riderless.experiments.reports.complex_plane import plane_figure

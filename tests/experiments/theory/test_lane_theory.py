@@ -7,13 +7,13 @@ import numpy as np
 
 from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.recordings.runs import played_torque
-from riderless.experiments.studies.chosen_runs import USUAL_STUDY
 from riderless.experiments.theory.excited_loop import excited_loop
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import State
 from riderless.hil.rig.task import Task
 from riderless.hil.runners import emulation
 from riderless.hil.runners.simulated_run import run_lockstep
+from tests.studies.chosen_runs import USUAL_STUDY
 
 STIFF = "Silver stiff 7.0 m/s kicked 0.4 s"
 PITCH_BIAS = -0.06  # rad/s, of the emulated gyro: three times the usual

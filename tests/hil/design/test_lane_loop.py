@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.measurable import emulated_loop
+from riderless.experiments.analysis.identification.identifiability import emulated_loop
 from riderless.hil.controllers.registry import controller_from_text
 from riderless.hil.design.lane import LaneKeeping, hold_lane_back, lane_loop, lane_mode
 from riderless.hil.design.methods import design

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.studies.fault_injection.simulate import node_introduction
+from riderless.experiments.fault_injection.simulate import node_introduction
 from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.messages import COMMAND_KIND_RATE
 from riderless.firmware_interface.node.layouts import HELLO

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from riderless.experiments.analysis.window_notes import apply_notes, read_notes
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.notes import apply_notes, read_notes
 from riderless.experiments.campaigns.file import read_campaign
 from riderless.experiments.campaigns.migration import migrate
 from riderless.experiments.datatypes import Response

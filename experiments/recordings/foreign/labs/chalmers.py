@@ -8,9 +8,9 @@ Early sessions have 10 to 50 rows a second and gaps of 80 to 120 ms. The logs na
 import numpy as np
 
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings.checked import Recorded
 from riderless.experiments.recordings.foreign import times
 from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.models.array_types import Array
 from riderless.models.parameters import Bicycle
 

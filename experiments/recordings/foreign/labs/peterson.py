@@ -9,9 +9,9 @@ and no window is one of free motion. The logs name no bicycle.
 import numpy as np
 
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings.checked import Recorded
 from riderless.experiments.recordings.foreign import times
 from riderless.experiments.recordings.foreign.table import Table
+from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.experiments.theory.theory import open_loop
 from riderless.models.parameters import Bicycle
 

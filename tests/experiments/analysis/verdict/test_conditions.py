@@ -12,12 +12,12 @@ from riderless.experiments.analysis.verdict.between_runs import Pooling, block_d
 from riderless.experiments.analysis.verdict.conditions import _chi_square, _misfits, fit_campaign
 from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from riderless.experiments.reports.answer import answer_of
-from riderless.experiments.studies.verdict_calibration import simulate
-from riderless.experiments.studies.verdict_calibration.strata import StudyCampaign
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue
 from riderless.models.plant.steer_drive import SteerDrive
+from tests.studies.verdict_calibration import simulate
+from tests.studies.verdict_calibration.strata import StudyCampaign
 
 
 def draws(rng, between, k=3, n=4, correlation=0.7):

@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.stats import chi2
 
-from riderless.experiments.analysis.steer_parts.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
-from riderless.experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
 from riderless.experiments.analysis.verdict.candidate import indistinguishable
+from riderless.experiments.analysis.verdict.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
+from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
 from riderless.experiments.theory.free_response import simulate_free_response
 from riderless.experiments.theory.theory import lean_feedback, open_loop
 from riderless.hil.runners.emulation import Emulation

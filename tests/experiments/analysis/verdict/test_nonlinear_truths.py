@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from riderless.experiments.analysis.steer_parts.simulated_motion import RiddenMotion
 from riderless.experiments.analysis.verdict.candidate import indistinguishable
+from riderless.experiments.analysis.verdict.simulated_motion import RiddenMotion
 from riderless.experiments.theory.theory import lean_feedback
 from riderless.hil.runners.emulation import Emulation
 from riderless.models.plant.environment import Surroundings

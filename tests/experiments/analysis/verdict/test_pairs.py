@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.estimators import eigenvalue_alike, estimate_alike
-from riderless.experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
-from riderless.experiments.analysis.steer_parts.simulated_motion import RiddenMotion
+from riderless.experiments.analysis.identification.initial_state import estimate_initial_state, explained_lean_rate
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.pairs import CausePair, MovedWindows, one_is_not_enough
+from riderless.experiments.analysis.verdict.simulated_motion import RiddenMotion
 from riderless.experiments.analysis.verdict.wording import of_two
 from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.closed_loop import PLANTS_KEPT

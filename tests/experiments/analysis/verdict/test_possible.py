@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import Segment
 from riderless.experiments.analysis.verdict import goodness_of_fit
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.causes import rank_causes

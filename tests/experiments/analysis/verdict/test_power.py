@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from riderless.experiments.analysis.compare import windows_by_bicycle
-from riderless.experiments.analysis.verdict.candidate import CandidateCause
-from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
-from riderless.experiments.analysis.verdict.leftover import Leftover
-from riderless.experiments.analysis.verdict.power import (
+from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
+from riderless.experiments.analysis.power.power import (
     POWER_QUANTITIES,
     Detectable,
     detectable,
@@ -16,6 +13,9 @@ from riderless.experiments.analysis.verdict.power import (
     power_sentence,
     power_table,
 )
+from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.analysis.verdict.leftover import Leftover
 from riderless.experiments.analysis.verdict.wording import measure_next
 from riderless.experiments.reports.answer import answer_of
 from riderless.hil.runners.emulation import Emulation

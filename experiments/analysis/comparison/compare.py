@@ -1,0 +1,219 @@
+"""Comparison of measured with predicted eigenvalues, in units of their joint standard deviation; means over windows.
+
+A single window's interval is too small: in published data the scatter between pushes is three to
+five times the standard error of one fit. Pooled means therefore have an effect between windows in their
+intervals (`random_effects.py`), and say how many there were.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from riderless.experiments.analysis.comparison.prediction import predict
+from riderless.experiments.analysis.comparison.random_effects import PooledMean, pooled_means
+from riderless.experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from riderless.experiments.recordings.published import Figure7, figure7
+from riderless.experiments.theory.modes import kicked_mode
+from riderless.experiments.theory.theory import open_loop, theory_for
+from riderless.models import catalogue
+
+_OLD_KEYS = {"residual_re": "left_re", "residual_im": "left_im"}  # in JSON documents
+
+
+@dataclass(frozen=True)
+class SampleStatistics:
+    """Mean of n numbers, their scatter (sample standard deviation) and the mean's standard error.
+
+    With one number scatter and standard error are not known: nan.
+    """
+
+    n: int
+    mean: float
+    scatter: float
+    sem: float
+
+    @classmethod
+    def of(cls, values: Sequence[float] | np.ndarray) -> "SampleStatistics":
+        """Statistics of some values, (n,)."""
+        values = np.asarray(values, dtype=float)
+        n = len(values)
+        mean = float(np.mean(values)) if n else float("nan")
+        scatter = float(np.std(values, ddof=1)) if n > 1 else float("nan")
+        return cls(n, mean, scatter, scatter / n**0.5 if n else float("nan"))
+
+
+@dataclass(frozen=True)
+class PooledCondition:
+    """Random-effects means over the windows of one condition; eigenvalue parts in 1/s (re) and rad/s (im)."""
+
+    label: str
+    n: int
+    agreeing: int
+    v_mean: float  # m/s
+    re: PooledMean  # measured
+    im: PooledMean
+    residual_re: PooledMean  # measured minus like for like
+    residual_im: PooledMean
+    like: complex  # mean like-for-like prediction
+    frozen: complex  # mean frozen eigenvalue
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the condition, under the names that readers of report.json know."""
+        own = {_OLD_KEYS.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
+        return {name: value.as_json() if isinstance(value, PooledMean) else value for name, value in own.items()}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Summary of a set of comparisons; residuals are measured minus predicted."""
+
+    n: int
+    agreeing: int  # both parts within three joint standard deviations, like for like
+    like_re: SampleStatistics
+    like_im: SampleStatistics
+    frozen_re: SampleStatistics
+    frozen_im: SampleStatistics
+    z_re: float  # root mean square of z; 1 where the standard deviations of single fits are right,
+    z_im: float  # below 1 where they are too large
+    pooled: tuple[PooledCondition, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the summary, under the names that readers of report.json know."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**own, "pooled": [one.as_json() for one in self.pooled], "fraction": self.fraction}
+
+    @property
+    def fraction(self) -> float:
+        """Share of the windows that agree, 0 to 1; nan without windows."""
+        return self.agreeing / self.n if self.n else float("nan")
+
+
+@dataclass(frozen=True)
+class ResidualStatistics:
+    """Mean and root mean square of measured minus predicted eigenvalues, both parts."""
+
+    n: int
+    re_mean: float
+    im_mean: float
+    re_rms: float
+    im_rms: float
+
+
+def compare(response: Response, windows: Sequence[Window], fits: Sequence[Fit]) -> list[Comparison]:
+    """Set each usable fit beside its prediction; fits that are not ``ok`` are left out.
+
+    z = (measured - like for like) / (standard deviation of that difference), for each part. The deviation
+    is that of the window's coloured noise. What a single mode cannot describe stands in both fits and
+    cancels, so it does not count here, though it does in the standard deviation of the fit itself.
+    """
+    comparisons = []
+    for window, fit in zip(windows, fits, strict=True):
+        if not fit.ok:
+            continue
+        p = predict(response, window, fit)
+        z_re = _z(fit.re - p.like.real, p.difference_std[0])
+        z_im = _z(fit.im - p.like.imag, p.difference_std[1])
+        comparisons.append(Comparison(window, fit, p, z_re, z_im, response.label or response.source))
+    return comparisons
+
+
+def rejected_fits(windows: Sequence[Window], fits: Sequence[Fit]) -> list[Rejected]:
+    """Windows whose fit may not be compared, with the reason that the fit gives."""
+    return [
+        Rejected(window.source, window.t_start, window.t_end, fit.status)
+        for window, fit in zip(windows, fits, strict=True)
+        if not fit.ok
+    ]
+
+
+def _z(difference: float, std: float) -> float:
+    """Difference in standard deviations; 0 where it is not uncertain and there is none."""
+    if std > 0 or np.isnan(std):
+        return difference / std
+    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
+
+
+def windows_by_bicycle(
+    responses: Sequence[Response], comparisons: Sequence[Comparison]
+) -> dict[str, list[tuple[Response, Comparison]]]:
+    """Group windows by their bicycle's name, each with the recording that it was cut from, which must be there."""
+    by_key = {response.key: response for response in responses}
+    groups: dict[str, list[tuple[Response, Comparison]]] = {}
+    for c in comparisons:
+        groups.setdefault(theory_for(by_key[c.key]).bicycle.name, []).append((by_key[c.key], c))
+    return groups
+
+
+def summary(comparisons: Sequence[Comparison]) -> Summary:
+    """Summarise comparisons: count, pool per label (in order of appearance) and average the residuals."""
+    like = np.array([c.residual for c in comparisons], dtype=complex)
+    frozen = np.array([c.fit.eigenvalue - c.prediction.frozen for c in comparisons], dtype=complex)
+    labels = dict.fromkeys(c.label for c in comparisons)
+    return Summary(
+        n=len(comparisons),
+        agreeing=sum(c.agrees for c in comparisons),
+        like_re=SampleStatistics.of(like.real),
+        like_im=SampleStatistics.of(like.imag),
+        frozen_re=SampleStatistics.of(frozen.real),
+        frozen_im=SampleStatistics.of(frozen.imag),
+        z_re=_rms([c.z_re for c in comparisons]),
+        z_im=_rms([c.z_im for c in comparisons]),
+        pooled=_pooled([[c for c in comparisons if c.label == label] for label in labels]),
+    )
+
+
+def _rms(values: Sequence[float] | np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
+
+
+def _pooled(groups: Sequence[Sequence[Comparison]]) -> tuple[PooledCondition, ...]:
+    """Pool each group of one label, with a random effect between windows that all groups share."""
+    re = _pools(groups, lambda c: (c.fit.re, c.fit.re_std))
+    im = _pools(groups, lambda c: (c.fit.im, c.fit.im_std))
+    residual_re = _pools(groups, lambda c: (c.fit.re - c.prediction.like.real, c.prediction.difference_std[0]))
+    residual_im = _pools(groups, lambda c: (c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]))
+    return tuple(
+        PooledCondition(
+            label=group[0].label,
+            n=len(group),
+            agreeing=sum(c.agrees for c in group),
+            v_mean=float(np.mean([c.window.v_mean for c in group])),
+            re=re[i],
+            im=im[i],
+            residual_re=residual_re[i],
+            residual_im=residual_im[i],
+            like=complex(np.mean([c.prediction.like for c in group])),
+            frozen=complex(np.mean([c.prediction.frozen for c in group])),
+        )
+        for i, group in enumerate(groups)
+    )
+
+
+def _pools(groups: Sequence[Sequence[Comparison]], of: Callable[[Comparison], tuple[float, float]]) -> list[PooledMean]:
+    """Random-effects mean of one quantity in every group; ``of`` gives its value and standard deviation in a window."""
+    pairs = [np.array([of(c) for c in group]) for group in groups]
+    known = [pair[np.isfinite(pair).all(axis=1)].T for pair in pairs]
+    return pooled_means([y for y, _ in known], [std**2 for _, std in known])
+
+
+def figure7_residuals(measured: Figure7 | None = None) -> ResidualStatistics:
+    """Kooijman's 26 measurements minus the frozen weave eigenvalue of Silver at mid-range speed.
+
+    Parameters
+    ----------
+    measured : Figure7, optional
+        Other measurements of the kind; the published ones when omitted.
+    """
+    if measured is None:
+        measured = figure7()
+    dynamics = open_loop(catalogue.load_bicycle("Silver")).dynamics()
+    frozen = np.array([kicked_mode(dynamics, float(v)) for v in measured.v_mean])
+    return residual_statistics(measured, frozen)
+
+
+def residual_statistics(measured: Figure7, predicted: np.ndarray) -> ResidualStatistics:
+    """Mean and root mean square of measured minus predicted, (n,) complex."""
+    re, im = measured.re - predicted.real, measured.im - predicted.imag
+    return ResidualStatistics(len(predicted), float(np.mean(re)), float(np.mean(im)), _rms(re), _rms(im))

@@ -1,0 +1,259 @@
+"""Output-error identification of a machine's quantities from its free responses.
+
+The quantities sought are those with which theory's motion comes closest to the measured one, by least squares over
+all windows together (`output_error.py`).
+
+The residual is coloured, and runs differ by more than their noise. The covariance is therefore that of least squares
+under a noise with the autocovariance seen in each window and channel (a sandwich covariance), or, where that is
+larger and there are windows enough, with the scatter of the windows' scores (cluster-robust).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from riderless.experiments.analysis.identification.output_error import Linearisation, Segment, linearise
+from riderless.experiments.dynamics import Theory, unit_of
+from riderless.experiments.notebook import plus_minus, value_table
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+
+QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
+MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells something
+IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can have
+REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
+MOST_EVALUATIONS = 25  # of the search, between two of these
+_NO_TORQUE, _NO_STEER = "no torque of the drive is known in them", "the steer was not recorded"
+UNTOLD_BECAUSE = {
+    "drive_gain": _NO_TORQUE,
+    "more_delay": _NO_TORQUE,
+    "steer_scale": _NO_STEER,
+    "steer_lag": _NO_STEER,
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Identification:
+    """Values of p quantities with their covariance (p, p), SI, and how well the motion is explained."""
+
+    names: tuple[str, ...]
+    values: Array
+    covariance: Array
+    nominal: Array
+    prior: Array  # (p,) standard deviations taken for granted; inf for none
+    cost: float  # weighed sum of squares of residual and prior
+    cost_before: float  # with nothing moved
+    windows: int
+    cluster_robust: bool  # does the covariance come from the scatter between windows?
+    ok: bool
+    status: str
+    scale: Array = field(default_factory=lambda: np.empty(0), repr=False)  # (p,) of the search, SI
+    weights: tuple[Mapping[str, float], ...] = field(default=(), repr=False)  # std of each segment's channels
+    curves: tuple[Mapping[str, Array], ...] = field(default=(), repr=False)
+    starts: tuple[Array, ...] = field(default=(), repr=False)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (p,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def correlation(self) -> Array:
+        """Correlations (p, p); 1 or -1 beside the diagonal means that two quantities cannot be told apart."""
+        return self.covariance / np.outer(self.std, self.std)
+
+    def confounded(self, limit: float = 0.9) -> list[tuple[str, str, float]]:
+        """Pairs that these data cannot tell apart: correlation beyond the limit, the worst first."""
+        c, p = self.correlation, len(self.names)
+        pairs = [(self.names[i], self.names[j], float(c[i, j])) for i in range(p) for j in range(i)]
+        return sorted((pair for pair in pairs if abs(pair[2]) > limit), key=lambda pair: -abs(pair[2]))
+
+    @property
+    def changes(self) -> dict[str, float]:
+        """Values by name."""
+        return dict(zip(self.names, map(float, self.values), strict=True))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each value with its standard deviation and unit, in words."""
+        return {
+            name: plus_minus(float(value), float(std), unit_of(name))
+            for name, value, std in zip(self.names, self.values, self.std, strict=True)
+        }
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{name} {text}" for name, text in self.texts.items())
+        return f"Identification({found}; {self.windows} windows{'' if self.ok else ', not settled'})"
+
+    def _repr_html_(self) -> str:
+        return value_table(
+            f"Identified from {self.windows} windows", {**self.texts, "status": self.status or "settled"}
+        )
+
+
+def identify(
+    segments: Sequence[Segment],
+    names: Sequence[str],
+    prior: Mapping[str, float] | None = None,
+    rounds: int = REWEIGHTINGS,
+) -> Identification:
+    """Identify the quantities with which theory explains all segments together best.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+        Their theories may differ (controller, speed), but not in what the quantities are nominally.
+    names : sequence of str
+        Parameters of the bicycle or quantities of `riderless.experiments.dynamics.UNCERTAIN_QUANTITIES`.
+    prior : mapping of str to float
+        Standard deviations [SI] about the nominal values; a quantity without one is free.
+    rounds : int
+        Times at most that the channels are weighed anew by their residuals.
+
+    Raises
+    ------
+    InputError
+        Nothing to identify from, a name nobody knows, nominal values that differ, or a quantity without a prior that
+        nothing in the segments depends on.
+    """
+    if not segments or not names:
+        raise InputError(f"wanted windows and quantities to identify, found {len(segments)} and {len(names)}")
+    from scipy.optimize import least_squares  # a fifth of a second to load, which a report should not pay
+
+    problem = _Problem(segments, names, prior or {})
+    x, ok = np.zeros(len(names)), True
+    problem.require_told(x)
+    for _ in range(rounds):
+        problem.weigh_by(x)
+        found = least_squares(
+            problem.residual, x, problem.jacobian, method="trf", xtol=1e-6, ftol=1e-8, max_nfev=MOST_EVALUATIONS
+        )
+        settled = np.allclose(found.x, x, atol=1e-3)
+        x, ok = found.x, bool(found.status > 0)
+        if settled:
+            break
+    linearised = problem.at(x)
+    covariance, cluster_robust = robust_covariance(linearised, problem.width)
+    return Identification(
+        names=tuple(names),
+        values=problem.values(x),
+        covariance=covariance,
+        nominal=problem.nominal,
+        prior=problem.width,
+        cost=_squares(linearised) + float(np.sum(problem.off_prior(x) ** 2)),
+        cost_before=problem.nominal_cost,
+        windows=len(segments),
+        cluster_robust=cluster_robust,
+        ok=ok,
+        status="" if ok else "the search has not settled: too little in these windows tells the quantities apart",
+        scale=problem.scale,
+        weights=tuple(problem.stds),
+        curves=tuple(one.curves for one in linearised),
+        starts=tuple(one.start for one in linearised),
+    )
+
+
+class _Problem:
+    """Least squares over p quantities, each of which moves ``scale * x`` from its nominal value; the latest x is kept.
+
+    Channels are weighed by ``stds``, which `weigh_by` takes from the residuals at some x.
+    """
+
+    def __init__(self, segments: Sequence[Segment], names: Sequence[str], prior: Mapping[str, float]) -> None:
+        self._segments, self._names = segments, names
+        self.nominal = np.array([_nominal(segments, name) for name in names])
+        self.scale = np.array([_scale(segments[0].theory, name) for name in names])
+        self.width = np.array([prior.get(name, np.inf) for name in names])
+        self.stds: list[Mapping[str, float]] = [{}] * len(segments)
+        self.nominal_cost = np.nan  # under these weights
+        self._rows = 0  # of the residual
+        self._latest: tuple[Array, list[Linearisation]] | None = None
+
+    def values(self, x: Array) -> Array:
+        """Values (p,) of the quantities, SI."""
+        return self.nominal + self.scale * x
+
+    def off_prior(self, x: Array) -> Array:
+        """Distance (p,) of the quantities from what was known of them before, in its deviations."""
+        return x * self.scale / self.width
+
+    def at(self, x: Array) -> list[Linearisation]:
+        """Residuals and slopes of each segment."""
+        if self._latest is None or not np.array_equal(self._latest[0], x):
+            self._latest = x.copy(), self._linearised(x)
+        return self._latest[1]
+
+    def require_told(self, x: Array) -> None:
+        """Refuse quantities without a prior that the residuals do not depend on: any value would do as well."""
+        told = np.any(self.jacobian(x), axis=0)
+        untold = [name for name, so in zip(self._names, told, strict=True) if not so]
+        if untold:
+            why = [f"{name} ({UNTOLD_BECAUSE.get(name, 'their motion does not depend on it')})" for name in untold]
+            raise InputError(
+                f"these windows tell nothing of {', '.join(why)}: leave {', '.join(untold)} out, or say what is known "
+                "before (--prior usual)"
+            )
+
+    def weigh_by(self, x: Array) -> None:
+        """Weigh the channels by their residuals at x."""
+        found = self.at(x)
+        self.stds, self._latest = [one.stds for one in found], None
+        self.nominal_cost = _squares(self._linearised(np.zeros(len(x))))
+        self._rows = sum(len(one.residual) for one in found) + len(x)
+
+    def residual(self, x: Array) -> Array:
+        """Weighed residuals of all segments and of the prior, one after the other."""
+        try:
+            return np.concatenate([*(one.residual for one in self.at(x)), self.off_prior(x)])
+        except InputError:  # a bicycle that cannot be: the search turns round
+            return np.full(self._rows, IMPOSSIBLE_PENALTY * np.sqrt(self.nominal_cost / self._rows))
+
+    def jacobian(self, x: Array) -> Array:
+        """Slopes of `residual`, (rows, p)."""
+        return np.vstack([*(one.jacobian * self.scale for one in self.at(x)), np.diag(self.scale / self.width)])
+
+    def _linearised(self, x: Array) -> list[Linearisation]:
+        values = dict(zip(self._names, self.values(x), strict=True))
+        return [
+            linearise(segment, values, self._names, QUANTITY_STEP * self.scale, std)
+            for segment, std in zip(self._segments, self.stds, strict=True)
+        ]
+
+
+def _squares(linearised: Sequence[Linearisation]) -> float:
+    """Sum of squares of the residuals."""
+    return sum(float(one.residual @ one.residual) for one in linearised)
+
+
+def robust_covariance(segments: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
+    """Sandwich covariance (p, p) from coloured residuals, or from the scatter between windows if that is larger."""
+    p = len(width)
+    known = np.diag(width**-2.0)
+    inverse = np.linalg.pinv(sum((one.jacobian.T @ one.jacobian for one in segments), known))
+    coloured = sum((one.score_covariance() for one in segments), np.zeros((p, p)))
+    scores = [one.jacobian.T @ one.residual for one in segments]
+    n = len(segments)
+    if n >= MIN_CLUSTERS * p:
+        apart = np.array(scores) - np.mean(scores, axis=0)
+        between = apart.T @ apart * n / (n - 1)
+        if np.trace(inverse @ between) > np.trace(inverse @ coloured):
+            return inverse @ (between + known) @ inverse, True
+    return inverse @ (coloured + known) @ inverse, False
+
+
+def _nominal(segments: Sequence[Segment], name: str) -> float:
+    """Nominal value of a quantity, SI, which all segments have to share."""
+    values = {segment.theory.nominal(name) for segment in segments}
+    if len(values) > 1:
+        raise InputError(
+            f"wanted windows of one bicycle to identify {name} from, found nominal values "
+            f"{', '.join(f'{value:g}' for value in sorted(values))}: take the windows of one bicycle at a time"
+        )
+    return values.pop()
+
+
+def _scale(theory: Theory, name: str) -> float:
+    """Scale of a quantity in the search, SI."""
+    usual = theory.usual(name)
+    return usual if np.isfinite(usual) else 1.0

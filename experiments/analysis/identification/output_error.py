@@ -1,0 +1,283 @@
+"""Output error of a machine's free responses: measured minus theory's motion, linearised about values of quantities.
+
+No noisy derivative is ever taken. The linear motion of a theory, from a start of its own for every window and at the
+measured speed, is compared with lean rate, steer and yaw rate. The starts, and an offset of every channel, enter
+linearly and are solved for (variable projection); only the quantities are searched (`identification.py`).
+
+Where theory knows the noise of the sensors, the motion that a controller makes of it is predicted from row to row and
+taken out, in the residual and in its Jacobian (`riderless.experiments.theory.kalman`). Gains and
+observer go by the speed that was read, noise and all, the bicycle by the true one, which is known as well as the mean
+of so many readings.
+
+A known torque beside the controller's moves the bicycle from rest, on top of its free motion. So does Coulomb friction:
+its size is sought, its sign is that of the steer rate as measured, which no model has to be right for.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from riderless.experiments.analysis.estimators.coloured_noise import coloured_covariance
+from riderless.experiments.analysis.identification.initial_state import PRIOR_SCALE
+from riderless.experiments.datatypes import Response, Window
+from riderless.experiments.dynamics import Dynamics, Theory
+from riderless.experiments.theory.forced_response import commanded_response, forced_response
+from riderless.experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses
+from riderless.experiments.theory.kalman import InnovationFilter, innovation_filter
+from riderless.experiments.theory.theory import theory_for
+from riderless.hil.design.loop_parts.instruments import gyro_readings, pitched_gyros, yaw_rate
+from riderless.models.array_types import Array
+from riderless.models.coordinates import DELTA, DELTA_DOT, STATES
+from riderless.models.errors import InputError
+
+AVERAGING_TIME = 0.02  # s; a weave of 10 rad/s turns by a fifth of a radian in it
+RESIDUAL_FLOOR = 1e-6  # of a channel's size: a residual is never taken to be smaller
+LEAST_NOISE = 1e-4  # of a channel's size, in its readings and nowhere else
+MIN_SPEED_SCALED = 0.01  # m/s; at rest the speed's error does nothing
+SPEED_SHARE = 1e-3  # of the speed, for the difference quotient by its error
+OFFSET_PRECISION = 1e-9  # prior weight of a channel's offset, in its size: nothing is known
+NOMINAL, VARIED = 0, slice(1, None)  # of the theories that a linearisation compares
+MEASURED, MODELLED = 0, slice(1, None)  # columns of a channel: the measurement, then what each unknown adds to it
+WANDER_KEPT = 0.9  # of a wander, from one averaged row to the next: forgotten in 0.2 s, a third of a period
+TURNING_RATE = 0.05  # rad/s of steer, beyond which dry friction has its sign and its size
+TURNING_TIME = 0.05  # s, over which the steer rate is taken for that sign
+OF_QUANTITIES, OF_SPEED = slice(None, -1), -1  # columns of a derivative: by each quantity, last by the mean speed
+
+
+@dataclass(frozen=True, repr=False)
+class Segment:
+    """Window with its theory and the measured channels (n,), each less its mean."""
+
+    theory: Theory
+    window: Window
+    dt: float
+    v: Array  # (n,) m/s
+    channels: Mapping[str, Array]
+    misread: Array | None = None  # (n,) m/s, by which the controller went by another speed
+    v_std: float = 0.0  # m/s, of the mean speed, from the noise of the wheel
+    played: Array | None = None  # (k n,) N m, known torque beside the controller's, in the rows as recorded
+    turning: Array | None = None  # (k n,) -1 to 1: which way the steer turns
+
+    @classmethod
+    def of(cls, response: Response, window: Window, theory: Theory | None = None) -> "Segment":
+        """Cut a window's rows, averaged over `AVERAGING_TIME`: lean rate, and steer and yaw rate where measured in SI.
+
+        Averages of a few samples keep what noise leaves to learn; they shrink every channel of a motion alike.
+        """
+        k = max(1, round(AVERAGING_TIME / response.dt))
+        n = (window.stop - window.start) // k
+        rows = slice(window.start, window.start + n * k)
+        found = {"phi_dot": response.phi_dot}
+        if response.phi_dot_unit == "rad/s":
+            found |= {name: y for name in ("delta", "psi_dot") if (y := getattr(response, name)) is not None}
+        means = {name: y[rows].reshape(n, k).mean(axis=1) for name, y in found.items()}
+        channels = {name: y - y.mean() for name, y in means.items() if np.ptp(y) > 0.0}
+        fall, v = window.v_start - window.v_end, np.full(n, window.v_mean)
+        if abs(fall) > MAP_SPEED_STEP:
+            v += 0.5 * fall * np.linspace(1.0, -1.0, n)
+        measured = response.v[rows].reshape(n, k).mean(axis=1)
+        v_std = float(np.std(measured - np.polyval(np.polyfit(np.arange(n), measured, 1), np.arange(n)))) / n**0.5
+        misread = None if response.v_read is None else response.v_read[rows].reshape(n, k).mean(axis=1) - v
+        played = None if response.T_played is None or not response.T_played[rows].any() else response.T_played[rows]
+        delta = response.delta if "delta" in channels else None
+        turning = None if delta is None else _turning(delta[rows], response.dt)
+        known = theory or theory_for(response)
+        return cls(known, window, k * response.dt, v, channels, misread, v_std, played, turning)
+
+    @cached_property
+    def sizes(self) -> dict[str, float]:
+        """Standard deviation of each channel."""
+        return {name: max(float(np.std(y)), np.finfo(float).tiny) for name, y in self.channels.items()}
+
+    @cached_property
+    def filter(self) -> InnovationFilter | None:
+        """Innovation filter for the motion that a controller makes of its sensors' noise, as theory has the loop."""
+        v = self.window.v_mean
+        roll, yaw = gyro_readings(self.theory.variant({})[0], v)
+        rows = {"phi_dot": roll, "delta": np.eye(len(STATES))[DELTA], "psi_dot": yaw}
+        least = {name: LEAST_NOISE * size for name, size in self.sizes.items()}
+        shown = {name: rows[name] for name in self.channels}
+        return innovation_filter(self.theory.dynamics(), shown, least, v, self.dt, len(self.v))
+
+    def __repr__(self) -> str:
+        return f"Segment({self.window!r}, {', '.join(self.channels)}, {len(self.v)} rows)"
+
+    def whitened(self, columns: Mapping[str, Array]) -> dict[str, Array]:
+        """Each channel's k columns (n, k) as innovations; as they are where theory knows of no noise.
+
+        A part forced by a known torque lasts for many periods, over which a belt makes the bicycle wander: there only
+        what is new from row to row counts (generalised least squares; Cochrane and Orcutt 1949).
+        """
+        if self.filter is None and self.played is not None:
+            kept = WANDER_KEPT ** (self.dt / AVERAGING_TIME)
+            return {name: np.vstack([0.0 * y[:1], y[1:] - kept * y[:-1]]) for name, y in columns.items()}
+        if self.filter is None:
+            return dict(columns)
+        innovations = self.filter.innovations(np.stack([columns[name] for name in self.channels], axis=1))
+        return {name: innovations[:, i] for i, name in enumerate(self.channels)}
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """Linearisation of a segment about values of p quantities: residual (N,) and Jacobian (N, p), starts solved for."""
+
+    residual: Array  # weighed, all channels one after the other, as innovations where there is a filter
+    jacobian: Array
+    curves: Mapping[str, Array]  # (n,) theory's motion, about the channel's offset
+    stds: Mapping[str, float]  # of each channel's residual, or of its innovations: the weights of the next
+    start: Array  # (4 + k + c,) states, hidden starts and offsets solved for
+
+    def score_covariance(self) -> Array:
+        """Covariance (p, p) of the score, jacobian' residual, under noise as coloured as each channel's residual."""
+        p = self.jacobian.shape[1]
+        total, first = np.zeros((p, p)), 0
+        for curve in self.curves.values():
+            rows = slice(first, first + len(curve))
+            first = rows.stop
+            total += coloured_covariance(self.jacobian[rows].T, self.residual[rows], p + N_BICYCLE_STARTS)
+        return total
+
+
+def linearise(
+    segment: Segment, values: Mapping[str, float], names: Sequence[str], steps: Array, stds: Mapping[str, float]
+) -> Linearisation:
+    """Linearise a segment's residual about values of quantities, with its starts solved for.
+
+    Parameters
+    ----------
+    segment : Segment
+    values : mapping of str to float
+        Of the quantities that are not nominal, SI.
+    names : sequence of str
+        Quantities to differentiate by, p of them.
+    steps : (p,)
+        Of the difference quotients, SI.
+    stds : mapping of str to float
+        Standard deviation of each channel's residual, for its weight; of the channel itself where it is missing.
+    """
+    theories = _varied(segment.theory, values, names, steps)
+    outputs = _outputs(segment, theories)  # per channel (2 + p, n, 4 + k)
+    forced = _forced(segment, theories)  # per channel (2 + p, n)
+    if not all(np.isfinite(G).all() for G in outputs.values()):
+        raise InputError("wanted a motion that stays finite, found one that does not: take other values")
+    sizes, channels = segment.sizes, list(outputs)
+    n_starts = next(iter(outputs.values())).shape[-1]
+    offsets = np.eye(len(channels))
+    free = {name: y - forced[name][NOMINAL] for name, y in segment.channels.items()}
+    columns = {
+        name: np.column_stack([y, outputs[name][NOMINAL], np.tile(sizes[name] * offset, (len(y), 1))])
+        for (name, y), offset in zip(free.items(), offsets, strict=True)
+    }
+    white, unit = segment.whitened(columns), dict.fromkeys(channels, 1.0) if segment.filter else sizes
+    weights = {name: stds.get(name, unit[name]) for name in channels}
+    prior = _prior(sizes, n_starts)
+    rows = np.vstack([*(white[name] / weights[name] for name in channels), prior])
+    y, G = rows[:, MEASURED], rows[:, MODELLED]
+    x = np.linalg.lstsq(G, y, rcond=None)[0]
+    # Motion by each quantity, and last by one standard deviation of the mean speed: one more unknown.
+    moves = {
+        name: ((H[VARIED] - H[NOMINAL]) @ x[:n_starts] + forced[name][VARIED] - forced[name][NOMINAL]).T
+        for name, H in outputs.items()
+    }
+    for name in channels:
+        moves[name][:, OF_SPEED] *= segment.v_std / (SPEED_SHARE * max(float(segment.v.mean()), MIN_SPEED_SCALED))
+    moved = np.vstack([change / weights[name] for name, change in segment.whitened(moves).items()])
+    moved = np.vstack([moved, np.zeros((len(prior) + 1, moved.shape[1]))])
+    y = np.append(y, 0.0)
+    G = np.column_stack([np.vstack([G, np.zeros(G.shape[1])]), moved[:, OF_SPEED]])
+    G[-1, OF_SPEED] = 1.0  # the prior of that unknown
+    q, r = np.linalg.qr(G)
+    x = np.linalg.solve(r, q.T @ y)
+    jacobian = -moved[:, OF_QUANTITIES] / steps
+    jacobian -= q @ (q.T @ jacobian)
+    columns = {name: np.column_stack([known, moves[name][:, OF_SPEED]]) for name, known in columns.items()}
+    curves = {name: known[:, MODELLED] @ x for name, known in columns.items()}
+    left = segment.whitened({name: known[:, :1] - curves[name][:, None] for name, known in columns.items()})
+    stds = {name: max(float(np.std(left[name])), RESIDUAL_FLOOR * unit[name]) for name in channels}
+    curves = {name: curve + forced[name][NOMINAL] for name, curve in curves.items()}
+    return Linearisation(y - G @ x, jacobian, curves, stds, x[:-1])
+
+
+def _varied(theory: Theory, values: Mapping[str, float], names: Sequence[str], steps: Array) -> list[Theory]:
+    """Theory at the values; then with each named quantity a step further, and last with another speed."""
+    scale = values.get("speed_scale", theory.nominal("speed_scale"))
+    tried = [(name, values[name] + step) for name, step in zip(names, steps, strict=True)]
+    tried.append(("speed_scale", scale * (1.0 + SPEED_SHARE)))
+    return [theory.move({**values, **change}) for change in [{}, *({name: to} for name, to in tried)]]
+
+
+def _prior(sizes: Mapping[str, float], n_starts: int) -> Array:
+    """Prior of starts and offsets as rows of least squares, the measured zeros in the first column."""
+    start = [1.0 / (PRIOR_SCALE * sizes["phi_dot"])] * N_BICYCLE_STARTS
+    hidden = [1.0] * (n_starts - N_BICYCLE_STARTS)
+    precision = np.diag([*start, *hidden, *[OFFSET_PRECISION] * len(sizes)])
+    return np.column_stack([np.zeros(len(precision)), precision])
+
+
+def _outputs(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
+    """Channels of the motion from each unit start, for several theories at once; (q, n, 4 + k) each."""
+    several = [theory.dynamics() for theory in theories]
+    states = free_responses(several, segment.v, segment.dt, segment.misread)
+    found = _shown(segment, theories, several, states)
+    return {name: found[name] for name in segment.channels}
+
+
+def _forced(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
+    """Channels of the motion from rest under what is known of the torques on the steer axis, (q, n) each."""
+    n, several = len(segment.v), [theory.dynamics() for theory in theories]
+    gains, friction = (
+        np.array([theory.nominal(name) for theory in theories]) for name in ("drive_gain", "steer_dry_friction")
+    )
+    if segment.played is None and not friction.any():
+        return dict.fromkeys(segment.channels, np.zeros((len(theories), n)))
+    if segment.turning is None:
+        raise InputError("wanted steer as measured where a torque on it is known or sought, found none")
+    turning = segment.turning
+    played = np.zeros(len(turning)) if segment.played is None else segment.played
+    k, v = len(turning) // n, float(segment.v.mean())
+    states = []
+    for one, gain, size in zip(several, gains, friction, strict=True):
+        if one.dt is None:
+            x = forced_response(one, v, segment.dt / k, gain * played - size * turning)
+        else:
+            x = commanded_response(one, v, segment.dt / k, played, -size * turning)
+        states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
+    most = max(x.shape[1] for x in states)  # a delay beyond one sample has more states
+    states = [np.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0))) for x in states]
+    found = _shown(segment, theories, several, np.array(states))
+    return {name: found[name][..., 0] for name in segment.channels}
+
+
+def _shown(
+    segment: Segment, theories: Sequence[Theory], several: Sequence[Dynamics], states: Array
+) -> dict[str, Array]:
+    """Readings of the sensors in states (q, n, m, j); (q, n, j) each."""
+    found = {}
+    scale, lag = (np.array([theory.nominal(name) for theory in theories]) for name in ("steer_scale", "steer_lag"))
+    later = states[:, :, DELTA] - lag[:, None, None] * states[:, :, DELTA_DOT]
+    found["delta"] = scale[:, None, None] * later
+    rows = np.zeros((len(theories), 2, len(STATES)))
+    for row, theory in zip(rows, theories, strict=True):
+        real = theory.variant({})[0]
+        row[:] = yaw_rate(real, 0.0), yaw_rate(real, 1.0) - yaw_rate(real, 0.0)
+    still, per_speed = (np.einsum("qm,qnmj->qnj", rows[:, i], states[:, :, BICYCLE_STARTS]) for i in (0, 1))
+    lean_rate = np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)
+    gyros = np.array([pitched_gyros(theory.nominal("imu_pitch")) for theory in theories])
+    rates = np.stack([lean_rate, still + segment.v[:, None] * per_speed])
+    found["phi_dot"], found["psi_dot"] = np.einsum("qab,bqnj->aqnj", gyros, rates)
+    return found
+
+
+def _turning(delta: Array, dt: float) -> Array:
+    """Direction in which the steer (n,) [rad] turns, -1 to 1."""
+    width = max(1, round(TURNING_TIME / dt)) | 1
+    padded = np.pad(delta, width // 2, mode="edge")
+    smooth = np.convolve(padded, np.ones(width) / width, mode="valid")
+    return np.asarray(np.tanh(np.gradient(smooth, dt) / TURNING_RATE))
+
+
+def _wide(row: Array, m: int) -> Array:
+    """Row with zeros for the states it does not have, (m,)."""
+    return np.pad(row, (0, m - len(row)))

@@ -1,0 +1,60 @@
+"""Condition of a campaign from the windows of its rehearsal, with errors of any size in its machine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from riderless.experiments.analysis.foresight.error_effects import WindowErrors
+from riderless.experiments.analysis.power.changed_window import FORESEEN_ERRORS
+from riderless.experiments.analysis.power.expected_power import ExpectedCondition, LargeErrors
+from riderless.experiments.analysis.power.power import like_for_like_slopes
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
+from riderless.experiments.theory.theory import theory_for
+from riderless.models.array_types import Array
+
+
+@dataclass(frozen=True)
+class RehearsedCondition:
+    """Windows of a rehearsal, ready for errors of any size."""
+
+    label: str
+    windows: Sequence[WindowErrors]
+    by_parameter: Array  # as `ExpectedCondition` has it
+    runs: int
+
+    @classmethod
+    def of(cls, label: str, pairs: WindowsOfBicycle, runs: int) -> "RehearsedCondition":
+        """Prepare the windows of one rehearsal; the condition has so many runs.
+
+        Parameters
+        ----------
+        label : str
+        pairs : sequence of (Response, Comparison)
+            With fits that have an influence.
+        runs : int
+        """
+        stds = theory_for(pairs[0][0]).uncertain
+        by_parameter = np.mean([like_for_like_slopes([pair], list(stds)) for pair in pairs], axis=0)
+        windows = [WindowErrors.of(*pair) for pair in pairs]
+        return cls(label, windows, by_parameter * np.array(list(stds.values())), runs)
+
+    def expected(self, sizes: Array, small: bool = False) -> ExpectedCondition:
+        """Condition as these windows have it, with all its runs.
+
+        Parameters
+        ----------
+        sizes : (p,)
+            At which the errors of `FORESEEN_ERRORS` are tried [SI].
+        small : bool
+            What they do is taken to be in proportion to them, which takes less time to find.
+        """
+        covariances = np.array([one.comparison.prediction.difference_covariance for one in self.windows])
+        if small:
+            slopes = np.array([one.slopes(FORESEEN_ERRORS, sizes.tolist()) for one in self.windows])
+            return ExpectedCondition(self.label, covariances, slopes, self.by_parameter).repeated(self.runs)
+        effects = [one.effects(FORESEEN_ERRORS, sizes.tolist()) for one in self.windows]
+        slopes, *large = (np.array([[effect[i] for effect in own] for own in effects]) for i in range(3))
+        return ExpectedCondition(
+            self.label, covariances, slopes.swapaxes(1, 2), self.by_parameter, LargeErrors(sizes, *large)
+        ).repeated(self.runs)

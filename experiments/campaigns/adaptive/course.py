@@ -1,0 +1,305 @@
+"""Course of an experiment that runs itself: which run comes next and why, what is known after it, and when it ends.
+
+Windows in, decisions out: nothing is run here. The same recordings lead to the same course, so a campaign that was
+killed takes up its recorded runs and goes on as if nothing had happened.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.campaigns.adaptive.rival_models import Rivals
+from riderless.experiments.campaigns.learning.endings import (
+    Ending,
+    all_is_known,
+    budget_spent,
+    information_at_last,
+    known_words,
+    nothing_left,
+    unreachable,
+)
+from riderless.experiments.campaigns.learning.legs import join_legs, legs_named, may_follow
+from riderless.experiments.campaigns.protocols.auto import Settings
+from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.dynamics import Theory
+from riderless.experiments.experiment_design.choice import Measurement, TimeCosts, next_measurement
+from riderless.experiments.experiment_design.goal import asked_values, read_goal
+from riderless.experiments.experiment_design.knowledge import Knowledge, KnownSoFar
+from riderless.experiments.experiment_design.paper_windows import PaperKick, Sensors, paper_theory, paper_window
+from riderless.experiments.planning.information import window_information
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+
+MINUTE_S = 60.0  # s
+FORETOLD_ANEW = 0.5  # usual deviations that an estimate moves, until windows are foretold anew
+MOST_RUNS = 1000  # of one entry of the menu
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Run that was chosen, and why.
+
+    Attributes
+    ----------
+    condition : Condition
+    gain : float
+        Growth of the criterion that it promises, nat.
+    cost : float
+        s, of the run and what goes before it.
+    minutes : float
+        Spent when it is over.
+    second : str
+        Next best of the menu, and the share of the gain per time that it promises; empty where there is no other.
+    foretold : (q,) array
+        Standard deviations of what is asked for after it, SI.
+    """
+
+    condition: Condition
+    gain: float
+    cost: float
+    minutes: float
+    second: str
+    foretold: Array
+
+    @property
+    def rate(self) -> float:
+        """Growth of the criterion per minute, nat/min."""
+        return MINUTE_S * self.gain / self.cost
+
+    @property
+    def why(self) -> str:
+        """Reason in words."""
+        rate = f"{self.rate:.3g} nat/min"
+        return f"{rate}; next best {self.second}" if self.second else f"{rate}; nothing else is left"
+
+
+@dataclass(frozen=True, eq=False)
+class CourseStep:
+    """Run that was chosen and made: values and standard deviations (q,) of what is asked for after it, SI."""
+
+    choice: Choice
+    windows: int
+    values: Array
+    stds: Array
+
+
+class Course:
+    """Decisions of an experiment that runs itself, and what it knows.
+
+    Parameters
+    ----------
+    menu : sequence of Condition
+        What there is to choose from.
+    settings : Settings
+        Of the protocol `auto`.
+    costs : TimeCosts
+
+    Raises
+    ------
+    InputError
+        What is asked for is not understood, or nothing on this menu would ever tell it.
+    """
+
+    def __init__(self, menu: Sequence[Condition], settings: Settings, costs: TimeCosts = TimeCosts()) -> None:
+        self.menu, self.settings, self.costs = tuple(menu), settings, costs
+        self.steps: list[CourseStep] = []
+        self.dropped: dict[str, str] = {}  # label on the menu -> why it is not chosen any more
+        self.ending: Ending | None = None
+        self._sensors, self._heard = Sensors(), False
+        theory = self._theory(self.menu[0])
+        asked = [text for text in settings.until.split(",") if text.strip()]
+        self.goal = read_goal(theory, asked, settings.against)
+        self.bicycle, self.nominal = theory.bicycle, {name: theory.nominal(name) for name in self.goal.free}
+        self.rivals = Rivals.of(self.goal, self.nominal, settings.against) if self.goal.difference is not None else None
+        self._knowledge = Knowledge(self.goal, self.nominal)
+        self._foretold: dict[str, Measurement] = {}
+        self._about = self.known.values
+        self._chosen: Choice | None = None
+        self._aim()
+        menu_told = self.measurements()
+        never = unreachable(self.goal, information_at_last(self.known, menu_told), menu_told)
+        if never is not None:
+            raise InputError(never.sentence)
+
+    @property
+    def known(self) -> KnownSoFar:
+        """Estimate of the quantities as it is now."""
+        return self._knowledge.estimate
+
+    @property
+    def values(self) -> Array:
+        """Values (q,) of what is asked for as known now, SI."""
+        return asked_values(self.goal, self.bicycle, self.known.quantities)
+
+    @property
+    def nominal_values(self) -> Array:
+        """Values (q,) of what is asked for as theory has them, SI."""
+        return asked_values(self.goal, self.bicycle, self.nominal)
+
+    @property
+    def minutes(self) -> float:
+        """Minutes spent as the plan counts them: each run, and what goes before it."""
+        return self.steps[-1].choice.minutes if self.steps else 0.0
+
+    def choose(self, recorded: str = "") -> Condition | None:
+        """Choose the next run; None where the experiment has ended, as `ending` says.
+
+        Parameters
+        ----------
+        recorded : str
+            Label of one that was chosen before and lies in the folder: it is taken, and nothing ends before it.
+        """
+        if not recorded and self._has_ended():
+            return None
+        taken = legs_named(recorded, self.menu)
+        measurements = self.measurements([one.label for one in taken])
+        of = {one.name: one for one in measurements}
+        last = self.steps[-1].choice.condition.scenario.speed[-1][1] if self.steps else None
+        information, criterion = self.known.information, self.goal.criterion
+        now = criterion.value(information)
+        times = [self.costs.before(one.v, last) + one.duration for one in measurements]
+        gains = [criterion.value(information + one.information) - now for one in measurements]
+        if recorded:
+            legs = [one.label for one in taken]
+        else:
+            legs = [measurements[next_measurement(measurements, information, criterion, self.costs, last)].name]
+        best = list(of).index(legs[0])
+        if not recorded:
+            if self.minutes + times[best] / MINUTE_S > self.settings.minutes:
+                self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes, self.so_far)
+                return None
+            legs = self._prolonged(legs, of, self.settings.minutes - self.minutes - times[best] / MINUTE_S)
+        rates = np.array(gains) / times
+        order = [i for i in np.argsort(-rates, kind="stable") if i != best]
+        condition = self._again(legs)
+        told = information + sum(of[label].information for label in legs)
+        cost = times[best] + condition.duration - self._entry(legs[0]).duration
+        self._chosen = Choice(
+            condition=condition,
+            gain=criterion.value(told) - now,
+            cost=cost,
+            minutes=self.minutes + cost / MINUTE_S,
+            second=f"{measurements[order[0]].name} ({rates[order[0]] / rates[best]:.0%})" if order else "",
+            foretold=self.goal.stds(told),
+        )
+        return condition
+
+    def _prolonged(self, legs: list[str], of: Mapping[str, Measurement], minutes: float) -> list[str]:
+        """Go on at other speeds in the same run as long as that tells more for its time than a run of its own.
+
+        Parameters
+        ----------
+        legs : list of str
+            Label of the first entry.
+        of : mapping of str to Measurement
+            By label, all there are to choose from.
+        minutes : float
+            That are left for it.
+        """
+        first, criterion, told = self._entry(legs[0]), self.goal.criterion, self.known.information
+        told = told + of[legs[0]].information
+        while len(legs) < self.settings.legs and self._wants_more(told):
+            now, ends = criterion.value(told), self._joined(legs)
+            gains = {label: criterion.value(told + one.information) - now for label, one in of.items()}
+            v = ends.scenario.speed[-1][1]
+            alone = max(gains[label] / (self.costs.before(one.v, v) + one.duration) for label, one in of.items())
+            further = {}
+            for label in of:
+                longer = self._joined([*legs, label]) if may_follow(first, self._entry(label)) else None
+                if longer is None or longer.label in self.dropped:
+                    continue
+                takes = longer.duration - ends.duration
+                if longer.duration - first.duration <= MINUTE_S * minutes and gains[label] / takes >= alone:
+                    further[label] = gains[label] / takes
+            if not further:
+                break
+            legs = [*legs, max(further, key=further.__getitem__)]
+            told = told + of[legs[-1]].information
+        return legs
+
+    def _wants_more(self, told: Array) -> bool:
+        """Is what is asked for not reached with the information (p, p), as foretold?"""
+        return not self.goal.asks or self.goal.shortfall(told) > 1.0
+
+    def record(self, segments: Sequence[Segment]) -> CourseStep:
+        """Take the windows of the run that was chosen last."""
+        assert self._chosen is not None, "a run is chosen before it is recorded"
+        if segments and not self._heard:  # from now on windows are foretold with the noise there is
+            self._sensors, self._heard, self._foretold = Sensors.of(segments[0].theory), True, {}
+        self._knowledge.add(segments)
+        self._aim()
+        step = CourseStep(self._chosen, len(segments), self.values, self.known.stds)
+        self.steps.append(step)
+        if not segments:
+            self.drop(self._chosen.condition.label, "no window was found in its recording")
+        self._chosen = None
+        return step
+
+    def drop(self, label: str, why: str) -> None:
+        """Leave an entry of the menu out from now on."""
+        self.dropped[label] = why
+
+    @property
+    def so_far(self) -> str:
+        """Words for what is known, with values where quantities are asked for."""
+        return self.rivals.words(self.known) if self.rivals else known_words(self.goal, self.known, self.values)
+
+    def _aim(self) -> None:
+        """Tell the best model from its best rival next, of those that a verdict decides between."""
+        if self.rivals:
+            self.goal = replace(self.goal, difference=self.rivals.difference(self.known))
+
+    def _has_ended(self) -> bool:
+        """Is it reached, or never to be, or is nothing left?"""
+        known = self.known
+        rivals = self.rivals
+        self.ending = rivals.decided(known, len(self.steps)) if rivals else all_is_known(self.goal, known, self.so_far)
+        if self.ending is None and all(one.label in self.dropped for one in self.menu):
+            self.ending = nothing_left(self.dropped)
+        if self.ending is None and known.windows:
+            menu = self.measurements()
+            at_last = information_at_last(known, menu)
+            self.ending = unreachable(self.goal, at_last, menu)
+            if self.rivals and self.ending is None:
+                self.ending = self.rivals.exhausted(known, at_last)
+        return self.ending is not None
+
+    def measurements(self, recorded: Sequence[str] = ()) -> list[Measurement]:
+        """Measurements of the menu, without those dropped unless recorded, as foretold with what is known now."""
+        if np.abs(self.known.values - self._about).max() > FORETOLD_ANEW:
+            self._foretold, self._about = {}, self.known.values
+        wanted = [one for one in self.menu if one.label not in self.dropped or one.label in recorded]
+        for one in wanted:
+            if one.label not in self._foretold:
+                self._foretold[one.label] = self._measurement(one)
+        return [self._foretold[one.label] for one in wanted]
+
+    def _measurement(self, entry: Condition) -> Measurement:
+        """Foretell what a run of the menu tells."""
+        played, settings = entry.excitation, self.settings
+        about = dict(zip(self.goal.free, (self._about * self.goal.scales).tolist(), strict=True))
+        kick = PaperKick("drive", settings.share_of_limits, 0.5 / played.f_high)
+        window = paper_window(
+            self._theory(entry).move(about), entry.v, settings.spacing_s, kick, played.amplitude, self._sensors
+        )
+        told = settings.kicks * window_information(window, self.goal.free)
+        return Measurement(entry.label, told, entry.duration, entry.v)
+
+    def _theory(self, entry: Condition) -> Theory:
+        return paper_theory(entry.rig, entry.schedule, self._sensors)
+
+    def _entry(self, label: str) -> Condition:
+        return next(one for one in self.menu if one.label == label)
+
+    def _joined(self, legs: Sequence[str]) -> Condition:
+        return join_legs([self._entry(label) for label in legs], self.settings, self.costs)
+
+    def _again(self, legs: Sequence[str]) -> Condition:
+        """Make the next run of entries of the menu, with noise of its own where it is emulated."""
+        run = self._joined(legs)
+        made = [step.choice.condition.label for step in self.steps]
+        begun = sum(legs_named(label, self.menu)[0].label == legs[0] for label in made)
+        scenario = replace(run.scenario, seed=(run.scenario.seed + begun) % 2**31)
+        return replace(run, scenario=scenario, repeat=1 + made.count(run.label), repeats=MOST_RUNS)

@@ -1,0 +1,127 @@
+"""Design for a drive that obeys a steer rate or angle, as `riderless design --drive` shows it."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from riderless.models.errors import InputError
+
+if TYPE_CHECKING:
+    from riderless.hil.design.schedule import GainSchedule
+    from riderless.hil.output_file import OutputFile
+    from riderless.models.linear.prescribed_steer import InnerLoop
+
+ANGLE_DAMPING = 1.0  # of an angle drive where none is given: no overshoot
+
+
+def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: float | None) -> "InnerLoop | None":
+    """Read the drive's inner loop from the options of `riderless design`; None for a torque.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of the command.
+    kind : str
+        torque, rate or angle.
+    bandwidth : float
+        rad/s.
+    damping : float or None
+
+    Raises
+    ------
+    InputError
+        Options that do not go together, or no such drive.
+    """
+    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.models.linear.prescribed_steer import InnerLoop
+
+    if kind == "torque":
+        refuse_ignored(context, "bandwidth", "damping", because="a torque drive has --drive-lag; take --drive rate")
+        return None
+    refuse_ignored(context, "drive_lag", because=f"a drive of kind {kind} has --bandwidth and --damping; leave it out")
+    if kind not in ("rate", "angle"):
+        raise InputError(f"--drive is torque, rate or angle, found {kind!r}")
+    return InnerLoop(
+        kind="rate" if kind == "rate" else "angle",
+        bandwidth=bandwidth,
+        damping=ANGLE_DAMPING if kind == "angle" and damping is None else damping,
+    )
+
+
+def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bool) -> None:
+    """Write gains that command a steer rate or angle, and print them with what they promise and ask of the drive."""
+    from riderless.experiments.analysis.identification.identifiability import emulated_loop
+    from riderless.experiments.commands._whole_loop import describe_fall, whole_loop_growth
+    from riderless.experiments.reports.text import eigenvalue_text, number_text
+    from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen
+    from riderless.hil.design.margins import MARGIN_HEADS
+    from riderless.hil.design.steered.peaks import HAND_KICK
+
+    if out is not None:
+        out.write(schedule.to_toml())
+    rows, loop = list(_rows(schedule)), schedule.drive
+    growth = whole_loop_growth(schedule, emulated_loop(schedule))
+    assert loop is not None
+    if as_json:
+        rows = [
+            row | {"peaks": row["peaks"]._asdict(), "whole_loop_growth": grows}
+            for row, grows in zip(rows, growth, strict=True)
+        ]
+        told = {"bike": schedule.bicycle.name, "method": schedule.method, "options": schedule.options}
+        drive = {"kind": loop.kind, "bandwidth": loop.bandwidth, "damping": loop.damping}
+        path = str(out.path) if out else None
+        emit_json(
+            {**told, "drive": drive, "rate": schedule.rate, "states": schedule.gain_states, "path": path, "rows": rows}
+        )
+        return
+    name = f"{schedule.bicycle.name}, {schedule.method}, steer {loop.kind} in {loop.unit}"
+    print_table(
+        f"{name}: gains K of {schedule.command} = -K z",
+        ["v m/s", *schedule.gain_states],
+        [[f"{row['v']:g}", *(f"{k:.3g}" for k in row["K"])] for row in rows],
+    )
+    print_table(
+        f"{name}: closed loop, with a lag of {1e3 * loop.lag:.3g} ms",
+        [
+            "v m/s",
+            "slowest 1/s",
+            "off by %",
+            *MARGIN_HEADS,
+            "kick rad/s, N m",
+        ],
+        [
+            [
+                f"{row['v']:g}",
+                eigenvalue_text(row["slowest"]),
+                number_text(100.0 * abs(row["slowest_stiff"] / row["slowest"] - 1.0), 1),
+                *row["margins"].as_text(),
+                f"{number_text(row['peaks'].delta_dot, 1)}, {number_text(row['peaks'].T, 1)}",
+            ]
+            for row in rows
+        ],
+        "Off by: the same eigenvalue under a drive that makes torque from its error.\n"
+        f"Kick: greatest steer rate and torque that a lean rate of {HAND_KICK:g} rad/s asks\n"
+        "of the drive; where it has less, its steer does not follow.",
+    )
+    if fall := describe_fall(schedule, growth):
+        screen.print(fall)
+    if out is not None:
+        print_written("gains", out.path)
+
+
+def _rows(schedule: "GainSchedule") -> "list[dict[str, Any]]":
+    """Speed, gains, slowest eigenvalues (prescribed, and with the drive's torque), margins and peaks at each speed."""
+    from riderless.hil.design.sampled_plant import continuous
+    from riderless.hil.design.steered.peaks import kick_peaks
+    from riderless.hil.design.steered.sampled_steer import sampled_steer
+
+    assert schedule.drive is not None
+    rows = []
+    for v, K, eigenvalues, margins in zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, strict=True):
+        stiff = sampled_steer(
+            schedule.bicycle, float(v), schedule.loop, schedule.drive, stiff=True, in_lane=schedule.keeps_lane
+        )
+        made = {"v": v, "K": K, "slowest": eigenvalues[0], "margins": margins}
+        made["slowest_stiff"] = continuous(stiff.closed_loop(K), schedule.loop.dt)[0]
+        rows.append(made | {"peaks": kick_peaks(schedule, float(v))})
+    return rows

@@ -1,0 +1,132 @@
+"""Knowledge of quantities that grows from window to window: output error, one linearisation of each window.
+
+A window is linearised about what is known when it comes, and again when what is known has moved on by more than
+`RELINEARISED` of a quantity's usual deviation. The values are then those of one Gauss-Newton step of
+`riderless.experiments.analysis.identification.identify` over all windows, and the covariance is the same sandwich.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from riderless.experiments.analysis.identification.identify import QUANTITY_STEP, robust_covariance
+from riderless.experiments.analysis.identification.output_error import Linearisation, Segment, linearise
+from riderless.experiments.experiment_design.goal import Goal
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+
+RELINEARISED = 0.2  # usual deviations
+STEPS_AFTER_RUN = 4  # of Gauss and Newton after each run
+STEP_LIMIT = 3.0  # usual deviations, of one step: farther on the line is not the motion
+LEAST_WINDOWS = 3  # before an interval is believed
+
+
+@dataclass(frozen=True, eq=False)
+class KnownSoFar:
+    """Values (p,) of a goal's quantities and their covariance (p, p), both in scales, from a number of windows."""
+
+    goal: Goal
+    values: Array
+    covariance: Array
+    windows: int
+
+    @property
+    def information(self) -> Array:
+        """Inverse of the covariance."""
+        return np.asarray(np.linalg.inv(self.covariance))
+
+    @property
+    def quantities(self) -> dict[str, float]:
+        """Values by name, SI."""
+        return dict(zip(self.goal.free, (self.values * self.goal.scales).tolist(), strict=True))
+
+    @property
+    def stds(self) -> Array:
+        """Standard deviations (q,) of what is asked for, SI."""
+        return np.asarray(np.sqrt(np.diag(self.goal.rows @ self.covariance @ self.goal.rows.T)))
+
+    @property
+    def shortfall(self) -> float:
+        """Times by which the worst deviation is too large (see `Goal`); infinite from too few windows."""
+        return self.goal.shortfall(self.information) if self.windows >= LEAST_WINDOWS else np.inf
+
+    def __repr__(self) -> str:
+        return f"<KnownSoFar: {self.windows} windows, {', '.join(self.goal.labels)}>"
+
+
+class Knowledge:
+    """Windows so far and what they say of a goal's quantities; ``nominal`` are theory's values of these, SI."""
+
+    def __init__(self, goal: Goal, nominal: Mapping[str, float]) -> None:
+        self.goal = goal
+        self._nominal = np.array([nominal[name] for name in goal.free]) / goal.scales
+        self._segments: list[Segment] = []
+        self._found: list[tuple[Array, Linearisation]] = []
+        self.estimate = KnownSoFar(goal, self._nominal.copy(), np.asarray(np.linalg.inv(goal.known)), 0)
+
+    def add(self, segments: Sequence[Segment]) -> KnownSoFar:
+        """Take new windows into account."""
+        if not segments:
+            return self.estimate
+        self._segments += segments
+        x = self.estimate.values
+        self._found += [(x, self._linearised(segment, x)) for segment in segments]
+        for _ in range(STEPS_AFTER_RUN):
+            x = self._solved(x)
+            stale = [i for i, (about, _) in enumerate(self._found) if np.abs(x - about).max() > RELINEARISED]
+            if not stale:
+                break
+            for i in stale:
+                self._found[i] = (x, self._linearised(self._segments[i], x))
+        if self._found:
+            self.estimate = KnownSoFar(self.goal, x, self._covariance(x), len(self._found))
+        return self.estimate
+
+    def _linearised(self, segment: Segment, x: Array) -> Linearisation:
+        """Linearise a window about values (p,) in scales, its channels weighed by what is left of them there."""
+        goal = self.goal
+        values = dict(zip(goal.free, (x * goal.scales).tolist(), strict=True))
+        steps = QUANTITY_STEP * goal.scales
+        first = linearise(segment, values, goal.free, steps, {})
+        return linearise(segment, values, goal.free, steps, first.stds)
+
+    def _solved(self, before: Array) -> Array:
+        """Values (p,) in scales with the least weighed squares of all windows and of what was known before."""
+        A, b = self.goal.known.copy(), self.goal.known @ self._nominal
+        for about, one in self._found:
+            J = one.jacobian * self.goal.scales
+            A += J.T @ J
+            b += J.T @ (J @ about - one.residual)
+        step = np.linalg.solve(A, b) - before
+        for _ in range(10):  # a bicycle that cannot be is none: half the way there
+            x = before + step * min(1.0, STEP_LIMIT / max(float(np.abs(step).max()), 1e-12))
+            if self._possible(x):
+                return np.asarray(x)
+            step = 0.5 * step
+        return before
+
+    def _possible(self, x: Array) -> bool:
+        """Can theory have these values? A friction below zero, found by noise, it can."""
+        theory = self._segments[0].theory
+        values = dict(zip(self.goal.free, (x * self.goal.scales).tolist(), strict=True))
+        try:
+            theory.dynamics(values)
+        except (InputError, np.linalg.LinAlgError):
+            return False
+        return True
+
+    def _covariance(self, x: Array) -> Array:
+        """Covariance (p, p) in scales at ``x``: the sandwich, never smaller on average than the noise of the rows says.
+
+        Few windows may look better than they are by chance, and an experiment that stops then would stop too early.
+        """
+        width = np.diag(self.goal.known) ** -0.5 * self.goal.scales
+        there = [
+            replace(one, residual=one.residual + one.jacobian @ ((x - about) * self.goal.scales))
+            for about, one in self._found
+        ]
+        robust = robust_covariance(there, width)[0] / np.outer(self.goal.scales, self.goal.scales)
+        moves = [one.jacobian * self.goal.scales for one in there]
+        told = sum((J.T @ J for J in moves), self.goal.known.copy())
+        return np.asarray(robust * max(1.0, len(x) / float(np.trace(told @ robust))))

@@ -1,0 +1,268 @@
+"""Plan of an experiment on paper: which sensors, speeds, controllers, kicks and minutes give which precision.
+
+Every combination is one measurement, a run of some kicks at one speed. Its Fisher information is that of the windows
+that theory foretells (`paper_windows.py`); from these the best plan of a given time is chosen (`choice.py`), and an
+equally spaced grid of the same time stands beside it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from riderless.experiments.experiment_design.choice import Measurement, TimeCosts, best_plan, time_taken
+from riderless.experiments.experiment_design.goal import Goal, read_goal
+from riderless.experiments.experiment_design.paper_windows import (
+    OPEN_LOOP_STEP,
+    PaperKick,
+    Sensors,
+    kick_amplitude,
+    paper_theory,
+    paper_window,
+)
+from riderless.experiments.planning.information import window_information
+from riderless.experiments.planning.telling_apart import Confounded, confounded_quantities
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.rig.rig import Rig
+from riderless.hil.rig.stable import FASTEST_GROWTH
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+
+NOBODY_KICKS = "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
+MOST_TIME = 1000.0  # times that planned, up to which it is said how long a precision takes
+
+
+@dataclass(frozen=True, eq=False)
+class Lab:
+    """Machine and kicks that a plan chooses from.
+
+    Attributes
+    ----------
+    rig : Rig
+    controllers : dict
+        By name; None is the uncontrolled bicycle, which only a hand can kick.
+    speeds : sequence of float
+        m/s.
+    kicks : sequence of PaperKick
+    kicks_per_run : int
+    spacing : float
+        s, from one kick to the next.
+    costs : TimeCosts
+    """
+
+    rig: Rig
+    controllers: Mapping[str, Controller | None]
+    speeds: Sequence[float]
+    kicks: Sequence[PaperKick] = (PaperKick(),)
+    kicks_per_run: int = 3
+    spacing: float = 4.0
+    costs: TimeCosts = TimeCosts()
+
+
+@dataclass(frozen=True, eq=False)
+class SensorPlan:
+    """Best plan with some sensors, and what it promises.
+
+    Attributes
+    ----------
+    sensors : Sensors
+    measurements : tuple of Measurement
+        All there are to choose from.
+    chosen : tuple of Measurement
+        Sorted by speed, each as often as it is made.
+    taken : float
+        s.
+    stds, grid_stds : (q,)
+        SI, of the plan and of an equally spaced grid of the same time.
+    time_wanted : float
+        s, about, until all that is asked for is reached; infinite where it never is, nan where nothing is asked.
+    stds_at_last : (q,)
+        SI, however long all is measured.
+    confounded : tuple of Confounded
+    """
+
+    sensors: Sensors
+    measurements: tuple[Measurement, ...]
+    chosen: tuple[Measurement, ...]
+    taken: float
+    stds: Array
+    grid_stds: Array
+    time_wanted: float
+    stds_at_last: Array
+    confounded: tuple[Confounded, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ExperimentPlan:
+    """Plans for each kind of sensors, of one goal and time [s]; ``left_out`` says what cannot be measured, and why."""
+
+    goal: Goal
+    time: float
+    plans: tuple[SensorPlan, ...]
+    left_out: tuple[str, ...]
+
+
+def plan_experiment(
+    lab: Lab,
+    asked: Sequence[str],
+    time: float,
+    sensors: Sequence[Sensors] = (Sensors(),),
+    against: Mapping[str, float] | None = None,
+    tell: Callable[[str], None] = lambda what: None,
+) -> ExperimentPlan:
+    """Plan an experiment that takes ``time`` [s].
+
+    Parameters
+    ----------
+    lab : Lab
+    asked : sequence of str
+        As `goal.read_goal` takes them.
+    time : float
+        s.
+    sensors : sequence of Sensors
+        Each is planned for.
+    against : mapping of str to float, optional
+        The other model of a verdict, SI.
+    tell : callable
+        Told what is worked on.
+
+    Raises
+    ------
+    InputError
+        What is asked for is not understood, or nothing can be measured, or not in that time.
+    """
+    first = next(iter(lab.controllers.values()))
+    goal = read_goal(paper_theory(lab.rig, first, sensors[0]), asked, against)
+    plans, left_out = [], dict[str, None]()
+    for one in sensors:
+        measurements, refused = paper_measurements(lab, goal, one, tell)
+        left_out |= dict.fromkeys(refused)
+        if not measurements:
+            raise InputError(f"nothing can be measured so: {'; '.join(left_out)}")
+        plans.append(plan_with(lab, goal, time, one, measurements))
+    return ExperimentPlan(goal, time, tuple(plans), tuple(left_out))
+
+
+def paper_measurements(
+    lab: Lab, goal: Goal, sensors: Sensors, tell: Callable[[str], None] = lambda what: None
+) -> tuple[list[Measurement], list[str]]:
+    """List the measurements that a lab can make, and why the others cannot be made.
+
+    Parameters
+    ----------
+    lab : Lab
+    goal : Goal
+        Whose quantities are free.
+    sensors : Sensors
+    tell : callable
+    """
+    found, refused = [], []
+    if None in lab.controllers.values() and all(kick.by == "drive" for kick in lab.kicks):
+        refused.append(NOBODY_KICKS)
+    for name, controller in lab.controllers.items():
+        theory = paper_theory(lab.rig, controller, sensors)
+        stds = sensors.of_channels(1) if controller is None else {}
+        for v in lab.speeds:
+            for kick in lab.kicks:
+                if controller is None and kick.by == "drive":
+                    continue
+                label = f"{name}, {v:g} m/s, kick by {kick}"
+                tell(label)
+                growth = theory.dynamics().growth(v)
+                if growth > FASTEST_GROWTH:
+                    refused.append(f"{name} at {v:g} m/s: the bicycle falls (an eigenvalue of {growth:+.2g} 1/s)")
+                    continue
+                try:
+                    amplitude = kick_amplitude(lab.rig, controller, v, kick) if controller and kick.by == "drive" else 0
+                    window = paper_window(theory, v, lab.spacing, kick, amplitude, sensors)
+                    told = lab.kicks_per_run * window_information(window, goal.free, stds=_averaged(stds, window.dt))
+                except InputError as error:
+                    refused.append(f"{label}: {error}")
+                    continue
+                found.append(Measurement(label, told, lab.kicks_per_run * lab.spacing, v))
+    return found, list(dict.fromkeys(refused))
+
+
+def plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements: Sequence[Measurement]) -> SensorPlan:
+    """Choose the best plan among measurements, and say how well it and a grid do.
+
+    Parameters
+    ----------
+    lab : Lab
+    goal : Goal
+    time : float
+        s.
+    sensors : Sensors
+    measurements : sequence of Measurement
+    """
+    chosen = best_plan(measurements, goal.known, goal.criterion, lab.costs, time)
+    if not chosen:
+        least = min(time_taken([one], lab.costs) for one in measurements)
+        raise InputError(f"one run takes {least:.0f} s, and there are {time:.0f} s: allow more minutes, or fewer kicks")
+    told = gathered(goal, chosen)
+    grid = equal_grid(measurements, lab.costs, time)
+    at_last = goal.known + 1e6 * sum((one.information for one in measurements), np.zeros_like(goal.known))
+    return SensorPlan(
+        sensors=sensors,
+        measurements=tuple(measurements),
+        chosen=tuple(chosen),
+        taken=time_taken(chosen, lab.costs),
+        stds=goal.stds(told),
+        grid_stds=goal.stds(gathered(goal, grid)),
+        time_wanted=time_until(goal, chosen, lab.costs, at_last),
+        stds_at_last=goal.stds(at_last),
+        confounded=confounded_quantities(goal, told, measurements),
+    )
+
+
+def gathered(goal: Goal, plan: Sequence[Measurement]) -> Array:
+    """Information (p, p) after the measurements of a plan."""
+    return np.asarray(sum((one.information for one in plan), goal.known))
+
+
+def equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: float) -> list[Measurement]:
+    """Plan a grid: all measurements in turn, each as often as there is time for, what is left spread evenly."""
+    order = sorted(measurements, key=lambda one: one.v)
+    n = 1
+    while time_taken(spread_evenly(order, n + 1), costs) <= time:
+        n += 1
+    return spread_evenly(order, n)
+
+
+def spread_evenly(order: Sequence[Measurement], n: int) -> list[Measurement]:
+    """Take n measurements of those in order, as evenly as can be."""
+    return [order[int((i + 0.5) * len(order) / n)] for i in range(n)]
+
+
+def time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_last: Array) -> float:
+    """Time [s] until a plan, made again and again, reaches what is asked for; infinite where nothing ever does.
+
+    Parameters
+    ----------
+    goal : Goal
+    plan : sequence of Measurement
+    costs : TimeCosts
+    at_last : (p, p)
+        Information when all has been measured without end.
+    """
+    if not goal.asks:
+        return float("nan")
+    if goal.shortfall(at_last) > 1.0:
+        return float("inf")
+    told = gathered(goal, plan) - goal.known
+
+    def short(times: float) -> bool:
+        return goal.shortfall(goal.known + times * told) > 1.0
+
+    low, high = 1e-3, MOST_TIME
+    if short(high):
+        return float("inf")
+    while high > 1.01 * low:
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if short(middle) else (low, middle)
+    return max(float(high), 1.0 / len(plan)) * time_taken(plan, costs)
+
+
+def _averaged(stds: Mapping[str, float], dt: float) -> dict[str, float]:
+    """Noise of the rows of a window, each the mean of some rows of a recording without a controller."""
+    return {name: std / np.sqrt(max(dt / OPEN_LOOP_STEP, 1.0)) for name, std in stds.items()}

@@ -1,0 +1,90 @@
+"""Inspection of every recording before it is analysed: its flaws are named, its units and signs checked."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from riderless.experiments.datatypes import Response
+from riderless.experiments.recordings.lean_estimates import find_lean_faults
+from riderless.experiments.recordings.quality import artefacts, unit_checks
+from riderless.experiments.recordings.quality.checked import MIN_RECORDING_ROWS, Recorded
+from riderless.experiments.recordings.torque_law import go_by_logged_torque
+from riderless.models.array_types import Array, is_even
+from riderless.models.errors import InputError
+
+WHAT_TO_CORRECT = "correct the file or its mapping, or say --trust to analyse it all the same"
+
+
+def inspect_recording(recorded: Recorded, refuse: bool = True) -> Response:
+    """Make the response of a recording, with remarks on what is wrong with it.
+
+    Parameters
+    ----------
+    recorded
+    refuse
+        A clear contradiction with physics is an error; else it is a remark like the others.
+
+    Raises
+    ------
+    InputError
+        A unit or a sign is clearly wrong, unless ``refuse`` is False.
+    """
+    said_free = recorded.response.free
+    recorded = find_lean_faults(artefacts.mend_flaws(recorded))
+    # a wrong unit looks like jumps everywhere, so physics looks at all that the recording itself calls free
+    findings = unit_checks.check_units(replace(recorded, response=replace(recorded.response, free=said_free)))
+    fatal = [finding for finding in findings if finding.clear]
+    if fatal and refuse:
+        raise InputError(f"{recorded.response.source}: {fatal[0].sentence}; {WHAT_TO_CORRECT}")
+    return go_by_logged_torque(recorded.remarked(*(finding.sentence for finding in findings)))
+
+
+def inspect_in_memory(response: Response, refuse: bool = True) -> Response:
+    """Check a response that a program made, and give it arrays where it has lists.
+
+    Parameters
+    ----------
+    response : Response
+    refuse : bool
+        A value that no bicycle reaches is an error; else it is taken as it is.
+
+    Raises
+    ------
+    InputError
+        A signal is not (n,) numbers, the times are not even, or a unit or sign is clearly wrong.
+    """
+    source = response.source
+    t = _numbers(response, "t", response.t)
+    if len(t) < MIN_RECORDING_ROWS:
+        raise InputError(f"{source}: wanted at least {MIN_RECORDING_ROWS} samples, found {len(t)}: record it again")
+    _require_even(source, t)
+    signals = {name: getattr(response, name) for name in (*response.channels, "free")}
+    found = {name: _numbers(response, name, values, len(t)) for name, values in signals.items() if values is not None}
+    if "free" in found:
+        found["free"] = found["free"].astype(bool)
+    checked = replace(response, **({"t": t} | found))  # type: ignore[arg-type]
+    if refuse and response.phi_dot_unit == "rad/s":
+        for finding in unit_checks.find_impossible_values(Recorded(checked)):
+            raise InputError(f"{source}: {finding.sentence}; correct it, or say trust to analyse it all the same")
+    return checked
+
+
+def _numbers(response: Response, name: str, values: Any, n: int | None = None) -> Array:
+    """Signal (n,) as an array of numbers; what is one already stays as it is."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf" or given.ndim != 1 or (n is not None and len(given) != n):
+        wanted = "(n,) numbers" if n is None else f"({n},) numbers, one for each time"
+        raise InputError(f"{response.source}: wanted {name} as {wanted}, found {given.dtype} of shape {given.shape}")
+    return given if given.dtype.kind == "f" else given.astype(float)
+
+
+def _require_even(source: str, t: Array) -> None:
+    """Refuse times that do not increase by the same step."""
+    if is_even(t):
+        return
+    steps = np.diff(t)
+    raise InputError(
+        f"{source}: wanted times at an even step, found steps of {steps.min():.4g} to {steps.max():.4g} s: interpolate "
+        "the signals, free among them, onto even times, or write them to a file and read it with a mapping, which does"
+    )

@@ -1,0 +1,97 @@
+"""Gain of the steer-into-lean law from a table of measured eigenvalues, as text and numbers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riderless.experiments.analysis.identification.feedback_gain import GainEstimate, estimate_gain
+from riderless.experiments.analysis.measured_eigenvalues.table import EigenvalueTable, read_eigenvalues
+from riderless.experiments.reports.text import Sentence, TextBlock, TextTable, plain_text
+from riderless.models import catalogue
+from riderless.models.errors import InputError
+
+PULLS_TOLD = 3
+
+
+@dataclass(frozen=True)
+class GainResult:
+    """Gain found in a table of eigenvalues, with the bicycle's parameters uncertain as published."""
+
+    source: str
+    bicycle: str
+    v0: float  # m/s
+    measured: EigenvalueTable
+    found: GainEstimate
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """Gain with its interval, then each eigenvalue beside the best."""
+        found = self.found
+        low, high = found.interval
+        yield Sentence(
+            f"{self.source}: the law T = kappa ({self.v0:g} - v) phi_dot on {self.bicycle} explains these eigenvalues "
+            f"best with kappa = {found.gain:.2f} N s^2, 95 % interval {low:.2f} to {high:.2f}"
+        )
+        below = self.measured.v < self.v0
+        rows = zip(found.speeds, self.measured.re[below], self.measured.im[below], found.fitted, strict=True)
+        yield TextTable(
+            "Measured and with that gain",
+            ["v m/s", "re", "im", "re so", "im so"],
+            [[f"{v:.2f}", f"{re:.2f}", f"{im:.2f}", f"{s.real:.2f}", f"{s.imag:.2f}"] for v, re, im, s in rows],
+            f"scatter about it: {found.scatter[0]:.2f} 1/s and {found.scatter[1]:.2f} rad/s a point",
+        )
+        moved = ", ".join(f"{name} {pull:+.1f}" for name, pull in list(found.pulls.items())[:PULLS_TOLD])
+        if moved:
+            yield Sentence(f"parameters that moved most, in their standard deviations: {moved}")
+        if len(found.left_out):
+            yield Sentence(
+                f"left out, for the law does nothing there: {', '.join(f'{v:g}' for v in found.left_out)} m/s"
+            )
+
+    def table(self) -> str:
+        """Plain text of what `riderless identify --eigenvalues` prints."""
+        return plain_text(self.blocks())
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the gain; SI."""
+        found = self.found
+        return {
+            "source": self.source,
+            "bicycle": self.bicycle,
+            "v0": self.v0,
+            "gain": {"value": found.gain, "std": found.std, "interval": found.interval},
+            "scatter": found.scatter,
+            "moved_in_std": found.pulls,
+            "speeds": found.speeds,
+            "left_out": found.left_out,
+        }
+
+
+def gain_of_table(path: str | Path, bicycle: str, v0: float | None, trust: bool = False) -> GainResult:
+    """Find the gain of T = kappa (v0 - v) phi_dot that explains a table of measured eigenvalues.
+
+    Parameters
+    ----------
+    path : str or Path
+        Table with columns of speed, real and imaginary part.
+    bicycle : str
+        Of the catalogue, or a file.
+    v0 : float
+        Speed above which the law does nothing [m/s].
+    trust : bool
+        An unusual bicycle is taken as it is.
+
+    Raises
+    ------
+    InputError
+        No bicycle, no v0, or a table that is not understood.
+    """
+    if not bicycle or v0 is None or not v0 > 0.0:
+        raise InputError(
+            "wanted the bicycle and the speed v0 above 0 m/s of the law T = kappa (v0 - v) phi_dot for a table of "
+            f"eigenvalues, found {bicycle or 'no bicycle'} and {'no v0' if v0 is None else f'{v0:g}'}; "
+            "say --bicycle NAME --v0 SPEED"
+        )
+    own = catalogue.load_bicycle(bicycle, trust)
+    measured = read_eigenvalues(path)
+    return GainResult(Path(path).name, own.name, v0, measured, estimate_gain(own, v0, *measured))

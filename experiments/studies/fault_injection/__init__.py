@@ -1,1 +1,0 @@
-"""Faults injected by the thousand: what may go wrong, what is promised then, and whether it was kept."""
