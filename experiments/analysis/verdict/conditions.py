@@ -21,6 +21,7 @@ GAUSS_NEWTON_STEPS = 6
 PARAMETER_SEARCHES = 4  # at most: from the motion's parameters and from the nominal ones, each gone on with once
 GOOD_ENOUGH = 0.1  # p from which no better place is searched
 SEARCH_SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
+BROKEN_PROMISE = 2.0  # of the misfit at the parameters found, beyond what the linear model says is left there
 SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the effect between runs
 
 
@@ -145,8 +146,12 @@ def _searched(search: ParameterSearch, group: WindowsOfBicycle, counts: Sequence
     means = pooled.means_of(np.split(offset, ends)).reshape(G, 2 * k)
     moves = pooled.means_of(np.split(slopes, ends)).reshape(G, 2 * k, -1)
     misfits = _misfits(means, block_diagonal(pooled.covariances) + moves @ moves.swapaxes(1, 2))
-    of_parameters = moves[pooled.likeliest] @ moves[pooled.likeliest].T
-    return _Explained(misfits, pooled.weights, of_parameters, parameters, z)
+    g = pooled.likeliest
+    # where the search has not settled, the linear model promises what the parameters found do not keep
+    kept = _misfits(pooled.means[g : g + 1].reshape(1, 2 * k), block_diagonal(pooled.covariances[g : g + 1]))[0] + z @ z
+    if kept > misfits[g] + BROKEN_PROMISE:
+        misfits = misfits + kept - misfits[g]
+    return _Explained(misfits, pooled.weights, moves[g] @ moves[g].T, parameters, z)
 
 
 def _whitening(pooled: PooledGrid, counts: Sequence[int]) -> Array:
