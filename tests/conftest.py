@@ -54,7 +54,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
                 Path("/proc/self/autogroup").write_text(str(AHEAD), encoding="ascii")
         from riderless.firmware_interface.twins import virtual_node
 
-        multiprocessing.set_forkserver_preload(["pytest", "riderless.experiments.emulation.spawn"])
+        multiprocessing.set_forkserver_preload(["pytest", "riderless.experiments.emulation.workstand"])
         virtual_node.CONTEXT = multiprocessing.get_context("forkserver")
 
 

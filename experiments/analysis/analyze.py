@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.analysis.comparison.compare import Summary, compare, rejected_fits, summary
-from riderless.experiments.analysis.comparison.process_noise import with_process_noise
+from riderless.experiments.analysis.comparison.process_noise import in_random_torques, noise_json, with_process_noise
 from riderless.experiments.analysis.estimators import ESTIMATORS, real_mode, single_mode
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.identification.four_state import NAME as FOUR_STATE
 from riderless.experiments.analysis.identification.four_state import fit_cuts
-from riderless.experiments.analysis.process_noise.fits import in_random_torques
-from riderless.experiments.analysis.process_noise.wording import noise_json
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from riderless.experiments.analysis.verdict.next_steps import next_steps
 from riderless.experiments.analysis.windows.cut import make_window

@@ -1,7 +1,8 @@
 """Display of a campaign: what a person is shown, told and asked while it goes on; by default nothing."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
 
@@ -86,3 +87,88 @@ class CampaignDisplay:
     def analyze(self, responses: list[Response]) -> Analysis:
         """Analyse the recordings and show how far it is."""
         return analyze_responses(responses)
+
+
+# Questions to the person beside a real bicycle, before each run of a campaign.
+
+
+KEY_HELP = "Enter arms, n skips it, q stops the campaign"
+ANSWERS: dict[str, OperatorAnswer] = {"": "go", "n": "skip", "q": "stop"}
+
+
+def operator_prompt(
+    say: Callable[[str], None],
+    listen: Callable[[], str],
+    aside: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Callable[[Condition, Outcome | None], OperatorAnswer]:
+    """Make the function that says what to prepare and waits for the answer.
+
+    Parameters
+    ----------
+    say, listen : callable
+        Print a line; read one, raising EOFError where nobody is there.
+    aside : callable
+        Makes a context in which question and answer have the screen for themselves.
+    """
+
+    def ask(condition: Condition, last: Outcome | None) -> OperatorAnswer:
+        with aside():
+            if last is not None:
+                say(f"it ended otherwise ({last.reason}: {last.cause}); once more?")
+            say(f"next: {condition.name}, {condition.duration:.0f} s. {as_sentence(condition.instruction)}")
+            say(f"{KEY_HELP}; while it runs k marks a kick, any other key stops it")
+            while True:
+                try:
+                    answer = listen().strip().lower()
+                except EOFError:
+                    say("nobody answers: the campaign stops here")
+                    return "stop"
+                if answer in ANSWERS:
+                    return ANSWERS[answer]
+                say(f"found '{answer}': {KEY_HELP}")
+
+    return ask
+
+
+def as_sentence(text: str) -> str:
+    """Give a text a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+# Campaign so far, for whoever looks on: runs made of each condition, time left, what comes next.
+
+
+def campaign_so_far(
+    conditions: Sequence[Condition], good: Iterable[str], now: str = "", outcomes: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """Describe how far a campaign is, as a page takes it.
+
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        All of the campaign, in order.
+    good : iterable of str
+        Names of those that were run well.
+    now : str
+        Name of the one that runs; empty where none does.
+    outcomes : dict
+        Reason for which the last run of a condition ended, by its label.
+    """
+    done = set(good)
+    rows: dict[str, dict[str, Any]] = {}
+    for one in conditions:
+        row = rows.setdefault(
+            one.label, {"label": one.label, "done": 0, "planned": 0, "now": False, "speed": one.v, "outcome": ""}
+        )
+        row["planned"] += 1
+        row["done"] += one.name in done
+        row["now"] = row["now"] or one.name == now
+        row["outcome"] = (outcomes or {}).get(one.label, "")
+    left = [one for one in conditions if one.name not in done]
+    following = [one for one in left if one.name != now]
+    return {
+        "type": "campaign",
+        "conditions": list(rows.values()),
+        "time_left": float(sum(one.duration for one in left)),
+        "next": following[0].name if following else "",
+    }

@@ -12,7 +12,6 @@ from itertools import pairwise
 import numpy as np
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.foresight.drawn_bicycle import given_by
 from riderless.experiments.analysis.power.changed_window import DRY_FRICTION, FORESEEN_ERRORS
 from riderless.experiments.analysis.power.detectable_size import largest_size, sizes_seen
 from riderless.experiments.analysis.power.expected_power import (
@@ -23,15 +22,15 @@ from riderless.experiments.analysis.power.expected_power import (
     shrinkage,
     smallest_rejected,
 )
-from riderless.experiments.analysis.power.simulated_condition import RehearsedCondition
+from riderless.experiments.analysis.power.simulated_condition import RehearsedCondition, given_by
 from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.campaigns.power_report import MORE_KICKS, ForeseenError, Foresight
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
 from riderless.experiments.campaigns.rehearsal import DryRun, dry_run
 from riderless.experiments.dynamics import Theory
-from riderless.experiments.theory.drawn_machine import draw_machine
 from riderless.experiments.theory.theory import theory_for
+from riderless.experiments.theory.uncertainty_bands import draw_machine
 from riderless.hil.design.methods import GainSchedule, design
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError

@@ -13,7 +13,7 @@ from riderless.experiments.analysis.power.power import noncentrality
 from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
 from riderless.experiments.dynamics import plain_name, shown_unit, unit_of
-from riderless.experiments.reports.page.foreseen_section import ForeseenSection
+from riderless.experiments.reports.page.course_section import ForeseenSection
 from riderless.hil.logs.json_values import plain
 from riderless.models.parameters import PARAMETERS
 from riderless.models.tables import plain_number

@@ -14,7 +14,7 @@ import numpy as np
 
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.datatypes import Response
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.recordings.read import read_recording
 from riderless.firmware_interface.twins.virtual_node import VirtualProcess
 from riderless.hil.live.feed import LiveFeed

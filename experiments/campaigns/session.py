@@ -9,7 +9,7 @@ from typing import Any
 
 from riderless.experiments.campaigns import run as runners
 from riderless.experiments.campaigns.adaptive.course import Course
-from riderless.experiments.campaigns.adaptive.runs import Asked, LearningRuns
+from riderless.experiments.campaigns.adaptive.runs import Asked, LearningRuns, course_document, course_section
 from riderless.experiments.campaigns.display import CampaignDisplay
 from riderless.experiments.campaigns.examples import example_text
 from riderless.experiments.campaigns.file import Campaign, is_campaign, plan_campaign, read_campaign, short_digest
@@ -24,7 +24,6 @@ from riderless.experiments.campaigns.folder import (
     run_as_json,
     write_campaign_record,
 )
-from riderless.experiments.campaigns.learning.document import course_document, course_section
 from riderless.experiments.campaigns.power_analysis import foresee
 from riderless.experiments.campaigns.power_report import Foresight, foreseen_record, foreseen_sentence
 from riderless.experiments.campaigns.protocols.condition import Condition

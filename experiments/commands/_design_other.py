@@ -1,5 +1,7 @@
 """Design for a drive that obeys a steer rate or angle, as `riderless design --drive` shows it."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -7,9 +9,13 @@ import typer
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
+    from riderless.hil.controllers.timing import LoopTiming
+    from riderless.hil.design.closed_loop import SampledLoop
     from riderless.hil.design.schedule import GainSchedule
     from riderless.hil.output_file import OutputFile
     from riderless.models.linear.prescribed_steer import InnerLoop
+    from riderless.models.parameters import Bicycle
+
 
 ANGLE_DAMPING = 1.0  # of an angle drive where none is given: no overshoot
 
@@ -32,7 +38,7 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
     InputError
         Options that do not go together, or no such drive.
     """
-    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._options import refuse_ignored
     from riderless.models.linear.prescribed_steer import InnerLoop
 
     if kind == "torque":
@@ -51,7 +57,6 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
 def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bool) -> None:
     """Write gains that command a steer rate or angle, and print them with what they promise and ask of the drive."""
     from riderless.experiments.analysis.identification.identifiability import emulated_loop
-    from riderless.experiments.commands._whole_loop import describe_fall, whole_loop_growth
     from riderless.experiments.reports.text import eigenvalue_text, number_text
     from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen
     from riderless.hil.design.margins import MARGIN_HEADS
@@ -125,3 +130,123 @@ def _rows(schedule: "GainSchedule") -> "list[dict[str, Any]]":
         made["slowest_stiff"] = continuous(stiff.closed_loop(K), schedule.loop.dt)[0]
         rows.append(made | {"peaks": kick_peaks(schedule, float(v))})
     return rows
+
+
+# Design of a controller with states of its own, as `riderless design` shows it.
+
+
+def design_with_states(
+    bicycle: "Bicycle",
+    method: str,
+    speeds: "Sequence[float]",
+    timing: "LoopTiming",
+    options: dict[str, Any],
+    out: "OutputFile | None",
+    as_json: bool,
+    plot: Path | None = None,
+    drive: "InnerLoop | None" = None,
+) -> None:
+    """Design, write, draw and show.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    method : str
+        Name in `COMPENSATORS`.
+    speeds : sequence of float
+        [m/s].
+    timing : LoopTiming
+    options : dict
+        Of the method.
+    out : OutputFile or None
+        Where its matrices go.
+    as_json : bool
+    plot : Path or None
+        Where its figure goes.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate or angle; None: a torque.
+
+    Raises
+    ------
+    InputError
+    """
+    from riderless.experiments.analysis.identification.identifiability import emulated_loop
+    from riderless.experiments.reports.loop import FASTEST_SHOWN, plot_compensator
+    from riderless.experiments.reports.text import eigenvalue_text
+    from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen
+    from riderless.hil.design.compensators.methods import design_compensator
+    from riderless.hil.design.margins import MARGIN_HEADS
+    from riderless.hil.design.whole_margins import whole_margins
+    from riderless.hil.rig.stable import FASTEST_GROWTH
+
+    made = design_compensator(bicycle, method, speeds, timing, drive=drive, **options)
+    if out is not None:
+        out.write(made.to_toml())
+    loop = emulated_loop(made)
+    found = {float(v): loop.eigenvalues(float(v)) for v in made.v}
+    margins = {v: whole_margins(loop, v) for v in found}
+    if plot is not None:
+        plot_compensator(made, loop, path=plot)
+    if as_json:
+        rows = [
+            {
+                "v": v,
+                "closed_loop": eigenvalues,
+                "gain_margin": margins[v].gain,
+                "phase_margin": margins[v].phase,
+                "delay_margin": margins[v].delay,
+            }
+            for v, eigenvalues in found.items()
+        ]
+        told = {"bike": bicycle.name, "method": made.method, "options": made.options, "rate": made.rate}
+        told |= {"drive": drive.as_table()} if drive else {}
+        emit_json(
+            {**told, "inputs": made.inputs, "states": made.states, "path": _path(out), "figure": plot, "rows": rows}
+        )
+        return
+    print_table(
+        f"{bicycle.name}, {made.method}: whole sampled loop, observer and controller included",
+        ["v m/s", "eigenvalues 1/s"],
+        [
+            [f"{v:g}", "  ".join(eigenvalue_text(s) for s in each if s.imag >= 0 and s.real > -FASTEST_SHOWN)]
+            for v, each in found.items()
+        ],
+        f"Inputs: {', '.join(made.inputs)}.\n{len(made.states)} states of its own: {', '.join(made.states[:3])} ...\n"
+        f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s.",
+    )
+    print_table(
+        f"Margins of that loop, broken where the {drive.kind if drive else 'torque'} command enters the drive",
+        ["v m/s", *MARGIN_HEADS],
+        [[f"{v:g}", *each.as_text()] for v, each in margins.items()],
+    )
+    for v, each in found.items():
+        if each[0].real > FASTEST_GROWTH:
+            screen.print(f"at {v:g} m/s it falls, by {each[0].real:+.3g} 1/s: `riderless run` refuses this controller")
+    for what, file in (("controller", _path(out)), ("figure", plot)):
+        if file is not None:
+            print_written(what, file)
+
+
+def _path(out: "OutputFile | None") -> Path | None:
+    return None if out is None else out.path
+
+
+# Whole loop of a design: what becomes of its gains with the observer, which the design itself leaves out.
+
+
+def whole_loop_growth(schedule: "GainSchedule", loop: "SampledLoop") -> list[float]:
+    """Find the largest real part [1/s] of its whole loop at each speed, minus infinity where there is no command."""
+    return [float(loop.eigenvalues(v)[0].real) if schedule.K.any() else -float("inf") for v in schedule.v.tolist()]
+
+
+def describe_fall(schedule: "GainSchedule", growth: Sequence[float]) -> str:
+    """Say where the whole loop falls fastest; nothing where it falls nowhere."""
+    from riderless.hil.rig.stable import FASTEST_GROWTH
+
+    worst, v = max(zip(growth, schedule.v.tolist(), strict=True))
+    if worst <= FASTEST_GROWTH:
+        return ""
+    return (
+        f"with the observer of the loop it falls: at {v:g} m/s an eigenvalue of {worst:+.3g} 1/s; "
+        "`riderless run` refuses these gains at that speed"
+    )

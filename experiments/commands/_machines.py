@@ -1,8 +1,11 @@
 """Rig and port paths from the arguments of a command."""
 
-from collections.abc import Sequence
+import os
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from riderless.experiments.terminal.console import parse_speeds
 from riderless.hil.loop.limits import Limits
@@ -13,8 +16,11 @@ from riderless.models.errors import InputError
 from riderless.models.text_file import read_text_file
 
 if TYPE_CHECKING:
+    from riderless.experiments.live.play import Toy
     from riderless.hil.controllers.controller import Controller
+    from riderless.models.array_types import Array
     from riderless.models.parameters import Bicycle
+
 
 USUAL_SPEEDS = "2:9:0.5"  # m/s, for which a method's gains are designed
 
@@ -182,3 +188,161 @@ def require_duration(duration: float, held: float = 0.0) -> None:
             f"--duration {duration:g} s ends before the emulated bicycle is let go, {held:g} s after the drive is on: "
             "give a longer one"
         )
+
+
+# Emulated machine for `riderless emulate`: in this process, or beside a page in one of its own.
+
+
+class HeldMachine(NamedTuple):
+    """Machine that somebody holds until a program arms it.
+
+    Parameters
+    ----------
+    path : str
+        Pseudo-terminal.
+    address : str
+        Of the page; empty without one.
+    serve : callable
+        Serves until what it is given says true.
+    """
+
+    path: str
+    address: str
+    serve: Callable[[Callable[[], bool]], None]
+
+
+@contextmanager
+def held_machine(
+    rig: "Rig", model: str, speed: float, times: "Array", seed: int, connect: Callable[[str], str] | None
+) -> Iterator[HeldMachine]:
+    """Make the machine; it ends with the context.
+
+    Parameters
+    ----------
+    rig : Rig
+    model : str
+        Equations of motion.
+    speed : float
+        Of the belt [m/s].
+    times : (n,) array
+        Kicks, after the release [s].
+    seed : int
+        Of kicks and noise.
+    connect : callable or None
+        Gives the command that connects a program to a path; None without a page.
+
+    Raises
+    ------
+    InputError, DeviceError
+    """
+    import numpy as np
+
+    from riderless.experiments.emulation.hand import hand_kick, kicks_in_turn
+    from riderless.firmware_interface.twins.virtual_node import VirtualNode
+    from riderless.hil.runners.emulation import Emulation, emulated_node, emulated_plant
+    from riderless.models.plant.scenario import Scenario
+
+    emulation, rng = Emulation(model), np.random.default_rng(seed)  # first, for it knows the models that there are
+    kicks = kicks_in_turn(rig.bicycle, times, rng, model)
+    scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))
+    with ExitStack() as stack:
+        if connect is None:
+            node = VirtualNode(emulated_plant(rig, scenario, emulation), emulated_node(rig))
+            stack.callback(node.close)
+            node.warm_up()
+            yield HeldMachine(node.path, "", node.serve)
+            return
+        from riderless.experiments.emulation.plaything import Playmate, start_plaything
+        from riderless.experiments.live.emulated import EmulatedPage
+        from riderless.experiments.live.launch import LiveServerProcess, free_port
+
+        playmate = Playmate(lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model), speed)
+        server = stack.enter_context(LiveServerProcess(port=free_port()))
+        twin = stack.enter_context(start_plaything(rig, scenario, emulation, playmate))
+        speeds = (min(speed, rig.limits.speed_min.value), max(speed, rig.limits.speed_max.value))
+        page = EmulatedPage(server, rig, twin.path, playmate, speeds, connect(twin.path))
+        yield HeldMachine(twin.path, server.address, page.serve)
+
+
+# Emulated machine for `riderless play`: refused where it would be a wired one, and made.
+
+
+CONTROLLERS = ("lqr", "poles", "lean", "lqg", "off")
+_SPEEDS = (2.0, 8.0)  # m/s, for which a method's gains are designed
+
+
+def emulated_rig_of_name(name: str, trust: bool) -> "Rig":
+    """Rig of a bicycle or of a rig file; raises InputError where a wired bicycle is named."""
+    from riderless.hil.runners.emulation import rig_in_simulated_time
+    from riderless.hil.runners.paced.run import require_unwired
+
+    if name.startswith("/dev/"):
+        raise InputError(
+            f"play is for an emulated bicycle, found the port {name}: a wired one wants `riderless run --port {name}`"
+        )
+    rig = rig_for_plan(name, trust)
+    require_unwired(rig)
+    return rig_in_simulated_time(rig)
+
+
+def require_playable(rig: "Rig", controller: str, speed: float) -> None:
+    """Refuse a controller or a speed [m/s] that cannot be played with; raises InputError."""
+    if controller not in CONTROLLERS:
+        raise InputError(f"--controller must be one of {', '.join(CONTROLLERS)}, found {controller!r}")
+    slowest, fastest = play_speeds(rig)
+    if not slowest <= speed <= fastest:
+        raise InputError(f"--speed must be {slowest:g} to {fastest:g} m/s for this rig, found {speed:g} m/s")
+
+
+def play_speeds(rig: "Rig") -> tuple[float, float]:
+    """Slowest and fastest speed of the belt [m/s] that rig and gains allow."""
+    return max(rig.limits.speed_min.value, _SPEEDS[0]), min(rig.limits.speed_max.value, _SPEEDS[1])
+
+
+def make_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Toy":
+    """Make an emulated bicycle to play with.
+
+    Parameters
+    ----------
+    rig : Rig
+    speed : float
+        Of the belt at first [m/s].
+    model : str
+        Equations of motion.
+    seed : int
+        Of kicks and noise.
+    out : Path
+        Folder for the logs.
+
+    Raises
+    ------
+    InputError
+        No model of that name.
+    """
+    import numpy as np
+
+    from riderless.experiments.emulation.hand import hand_kick
+    from riderless.experiments.emulation.plaything import Playmate
+    from riderless.experiments.live.play import Toy
+    from riderless.hil.runners.emulation import Emulation
+    from riderless.models.plant.scenario import Scenario
+
+    rng, speeds = np.random.default_rng(seed), play_speeds(rig)
+    playmate = Playmate(lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model), speed)
+    scenario = Scenario(speed=((0.0, speeds[0]), (1.0, speeds[1])), seed=seed)  # the playmate's belt is between them
+    return Toy(
+        rig=rig,
+        scenario=scenario,
+        emulation=Emulation(model),
+        playmate=playmate,
+        choose=lambda name: gains_of(name, rig, told=speeds),
+        controllers=CONTROLLERS,
+        speeds=speeds,
+        out=out,
+    )
+
+
+def open_browser(address: str) -> None:
+    """Open the page where there is a screen; a browser in the terminal would be in the way."""
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(address)

@@ -1,14 +1,23 @@
-"""Option ``--yes-arm-unattended`` of the commands that arm a real machine: the one place where they ask for a person.
+"""Options that several commands share, and what each of them asks for."""
 
-A terminal is where a person sits who holds the machine upright, sees what it waits for, and stops it by a key. Without
-one a script, a job or a closed window would switch the drive on.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+from riderless.hil.output_file import OutputFile, files_read
+from riderless.models.errors import InputError
+
+if TYPE_CHECKING:
+    from riderless.hil.live.feed import LiveFeed
+    from riderless.hil.logs.header import RunHeader
+
+# Option ``--yes-arm-unattended`` of the commands that arm a real machine: the one place where they ask for a person.
+#
+# A terminal is where a person sits who holds the machine upright, sees what it waits for, and stops it by a key.
+# Without one a script, a job or a closed window would switch the drive on.
+
 
 ArmUnattended: TypeAlias = Annotated[
     bool,
@@ -36,8 +45,7 @@ def require_attended(ports: Sequence[str], agreed: bool) -> dict[str, bool]:
     InputError
     """
     from riderless.experiments.terminal.console import progress_screen
-    from riderless.experiments.terminal.keys import at_terminal
-    from riderless.models.errors import InputError
+    from riderless.experiments.terminal.operator import at_terminal
 
     if at_terminal() or not any(Path(port).is_char_device() for port in ports):
         return {}
@@ -48,3 +56,225 @@ def require_attended(ports: Sequence[str], agreed: bool) -> dict[str, bool]:
         )
     progress_screen.print("arming unattended: nobody is at a terminal (--yes-arm-unattended)", soft_wrap=True)
     return {"unattended": True}
+
+
+# Option ``--max-memory`` of the commands that read recordings.
+
+
+MaxMemory: TypeAlias = Annotated[
+    str, typer.Option("--max-memory", help="Most memory that the program may take, such as 2GB; 500 MB by default.")
+]
+DEFAULT = "500MB"
+
+
+# Option --preset of the commands that read logs of others: their kind, where it is to be given.
+
+
+Preset = Annotated[
+    str,  # written out, for the registry brings the readers, and the help answers at once; a test compares the two
+    typer.Option(help="Kind of others' files: kooijman, delft-sbw, riderless-table, chalmers or peterson."),
+]
+
+
+# Option ``--trust`` of the commands that take a bicycle.
+#
+# A rig or campaign file names its bicycle's file; there a line ``trust = "why"`` in that file does the same.
+
+
+Trust: TypeAlias = Annotated[
+    bool, typer.Option("--trust", help="Take the bicycle as its file has it, however unusual; says what is.")
+]
+
+
+# Names that a person types with commas between, in one option.
+
+
+def names_in(option: str, text: str) -> list[str]:
+    """Read names with commas between; none where nothing but commas is written.
+
+    Raises
+    ------
+    InputError
+        A name is empty beside others.
+    """
+    names = [part.strip() for part in text.split(",")]
+    if not any(names):
+        return []
+    if "" in names:
+        raise InputError(f"{option} wants names with commas between, found an empty one in '{text}': correct it")
+    return names
+
+
+# Option --force of the commands that write a file, and the files that they refuse before their work.
+#
+# The rule, and the writing itself: `riderless.hil.output_file`.
+
+
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace a file that is there already; never one that is read, nor a log.")
+]
+
+
+def require_figure(path: Path, force: bool, *inputs: str | Path | None) -> None:
+    """Refuse a file for a figure whose suffix is no format, or whose place is taken, before the work.
+
+    Parameters
+    ----------
+    path : Path
+    force : bool
+        It may take the place of another file.
+    inputs : str, Path or None
+        Files, and names that are perhaps files, that the command reads.
+
+    Raises
+    ------
+    InputError
+    """
+    from riderless.experiments.reports.theory import check_figure_format
+
+    check_figure_format(path)
+    OutputFile(path, "the figure", force, files_read(*inputs)).require_free()
+
+
+# Options that would have no effect beside others are refused: who writes one expects it to count.
+
+
+def refuse_ignored(context: typer.Context, *names: str, because: str) -> None:
+    """Refuse the options ``names`` of a command, by their parameters' names, where a person gave them.
+
+    Raises
+    ------
+    InputError
+        Names the options given, and says ``because`` of what they would be ignored, and what to do.
+    """
+    given = [_flag(context, name) for name in names if is_given(context, name)]
+    if given:
+        raise InputError(f"{' and '.join(given)} would be ignored: {because}")
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Tell whether somebody gave an option, by its parameter's name."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _flag(context: typer.Context, name: str) -> str:
+    """Write an option as it was given: --load, or --no-load where it was switched off."""
+    option = next(one for one in context.command.params if one.name == name)
+    off = context.params.get(name) is False and option.secondary_opts
+    return max(option.secondary_opts if off else option.opts, key=len)
+
+
+# Option that names the Python file of a law, for runs that were made with one: a log never brings code that runs.
+
+
+LawFileOption = Annotated[
+    Path | None,
+    typer.Option("--controller", help="Python file of the law that the run was made with; a log never brings it."),
+]
+
+
+LawFilesOption = Annotated[
+    list[Path] | None,
+    typer.Option("--controller", help="Python file of a law that a run is made with, once for each; no log brings it."),
+]
+
+AllowedLaws = Annotated[
+    list[Path] | None,
+    typer.Option("--controller", help="Python file of a law that the campaign may run, once for each; else it asks."),
+]
+
+
+def require_allowed_laws(file: Path | None, allowed: Sequence[Path]) -> None:
+    """Ask before a law in Python that a campaign file names is run; with nobody at a terminal, say so.
+
+    Parameters
+    ----------
+    file : Path or None
+        The campaign's.
+    allowed : sequence of Path
+        Laws that the person has named too, of which nothing is asked.
+
+    Raises
+    ------
+    InputError
+        The person said no, or the campaign names no such law.
+    """
+    from riderless.experiments.campaigns.file import laws_of
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.experiments.terminal.operator import at_terminal
+    from riderless.models.errors import InputError
+
+    laws = {path.resolve(): path for path in (laws_of(file) if file else ())}
+    for path in allowed:
+        if laws.pop(path.resolve(), None) is None:
+            raise InputError(f"wanted a law that the campaign names, found --controller {path}: leave it out")
+    for path in laws.values():
+        progress_screen.print(f"{file} runs {path}: Python code, which may do whatever you may", soft_wrap=True)
+        if not at_terminal():
+            continue
+        progress_screen.print("run it? y runs it, Enter does not", soft_wrap=True)
+        try:
+            answer = input()
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes"):
+            raise InputError(f"{path} was not run: read it, then answer y or give --controller {path}")
+
+
+def know_law(path: Path | None) -> None:
+    """Let runs that were made with this file find it; raises InputError where it cannot be read."""
+    if path is not None:
+        from riderless.hil.controllers.law_file import name_law
+
+        name_law(path)
+
+
+def require_law_used(path: Path | None, headers: "Iterable[RunHeader]") -> None:
+    """Refuse a file that none of the runs was made with; raises InputError."""
+    from riderless.hil.controllers.compiled import COMPILED_FORMAT
+    from riderless.models.errors import InputError
+
+    if path is None or any(COMPILED_FORMAT in str(header.content.get("schedule", "")) for header in headers):
+        return
+    raise InputError(f"no run was made with a law of a Python file, found --controller {path}: leave it out")
+
+
+def require_law_of(path: Path | None, recordings: Sequence[Path]) -> None:
+    """Refuse a file that none of the runs among these recordings was made with; raises InputError."""
+    if path is None:
+        return
+    from riderless.experiments.recordings.read import find_recordings, is_run
+    from riderless.experiments.recordings.runs import run_of
+
+    require_law_used(path, (run_of(one).header for one in find_recordings(recordings) if is_run(one)))
+
+
+# Option `--live` of the commands that run a machine.
+
+
+LivePage = Annotated[
+    bool, typer.Option("--live", help="Serve a page to look on by, as `riderless live` in another terminal does.")
+]
+
+
+def feed_of(live: bool, can: Sequence[str] = ()) -> "LiveFeed | None":
+    """Make the memory by which others look on, and open the page where it was asked for.
+
+    Parameters
+    ----------
+    live : bool
+        Open it now; `riderless live` may do so later.
+    can : sequence of str
+        Things that a page may do to the machine, beside STOP.
+    """
+    from riderless.hil.live.feed import open_feed
+
+    feed = open_feed()
+    if feed is not None:
+        feed.can = list(can)
+    if live:
+        from riderless.experiments.live.launch import open_page
+
+        open_page()
+    return feed

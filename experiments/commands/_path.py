@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._ignored_options import is_given
+from riderless.experiments.commands._options import is_given
 
 if TYPE_CHECKING:
     from riderless.hil.controllers.controller import Controller

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._names import names_in
-from riderless.experiments.commands._options import ArmUnattended
+from riderless.experiments.commands._options import ArmUnattended, names_in
 
 if TYPE_CHECKING:
     from riderless.hil.rig.rig import Rig
@@ -141,7 +140,7 @@ def _require_sweep(rig: "Rig", parts: list[str], added_inertia: float, torque: f
 
 def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
     """Refuse options of parts that are not measured, and of writing where nothing is written."""
-    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._options import refuse_ignored
 
     if "wheel" not in parts:
         refuse_ignored(context, "rollout_m", because="--only leaves the wheel out; leave it out too, or add wheel")
@@ -154,7 +153,7 @@ def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
 
 def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
     """Ask the person whether the file is to be written."""
-    from riderless.experiments.terminal.keys import at_terminal
+    from riderless.experiments.terminal.operator import at_terminal
     from riderless.models.harmless_text import harmless
 
     if yes or as_json or not at_terminal():

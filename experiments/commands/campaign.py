@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._law import AllowedLaws, require_allowed_laws
-from riderless.experiments.commands._live_page import LivePage, feed_of
-from riderless.experiments.commands._options import ArmUnattended
+from riderless.experiments.commands._options import AllowedLaws, ArmUnattended, LivePage, feed_of, require_allowed_laws
 from riderless.experiments.commands._too_busy import TOO_BUSY
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 
@@ -66,10 +64,15 @@ def campaign(
     asked before each run.
     """
     from riderless.experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
-    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._options import refuse_ignored
     from riderless.experiments.commands.warmup import compile_once
-    from riderless.experiments.terminal.campaign import show_course, show_finished, show_rehearsals
-    from riderless.experiments.terminal.campaign_display import TerminalDisplay, UnattendedDisplay
+    from riderless.experiments.terminal.campaign_display import (
+        TerminalDisplay,
+        UnattendedDisplay,
+        show_course,
+        show_finished,
+        show_rehearsals,
+    )
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.experiments.terminal.operator import heed
     from riderless.models.errors import InputError

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from riderless.experiments.commands._outputs import Force, require_figure
-from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._options import Force, Trust, require_figure
 
 if TYPE_CHECKING:
     from riderless.experiments.analysis.identification.identifiability import WeaveMeasurability
@@ -64,11 +63,14 @@ def design(
     a window holds, by the rules of `riderless analyze`.
     """
     from riderless.experiments.analysis.identification.identifiability import emulated_loop
-    from riderless.experiments.commands._compensator import design_with_states
-    from riderless.experiments.commands._design_other import inner_loop_of, show_steered
-    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._design_other import (
+        design_with_states,
+        inner_loop_of,
+        show_steered,
+        whole_loop_growth,
+    )
     from riderless.experiments.commands._machines import named_rig
-    from riderless.experiments.commands._whole_loop import whole_loop_growth
+    from riderless.experiments.commands._options import refuse_ignored
     from riderless.experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
     from riderless.hil.controllers.timing import LoopTiming
     from riderless.hil.design.compensators.registry import COMPENSATORS
@@ -145,7 +147,7 @@ def _weave(schedule: "GainSchedule", loop: "SampledLoop") -> "list[WeaveMeasurab
     import numpy as np
 
     from riderless.experiments.analysis.identification.identifiability import weave_measurability
-    from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
+    from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
 
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
     kicks = kicks_in_turn(schedule.bicycle, times, np.random.default_rng(1))
@@ -199,7 +201,7 @@ def _show(
     schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", growth: "Sequence[float]", purpose: str
 ) -> None:
     """Print gains, then closed loop and margins over speed, and the notes; growth [1/s] is of the whole loop."""
-    from riderless.experiments.commands._whole_loop import describe_fall
+    from riderless.experiments.commands._design_other import describe_fall
     from riderless.experiments.reports.loop import FASTEST_SHOWN
     from riderless.experiments.reports.text import eigenvalue_text
     from riderless.experiments.terminal.console import print_table, screen

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._outputs import Force, require_figure
-from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._options import Force, Trust, require_figure
 
 if TYPE_CHECKING:
     from riderless.models.linear.modes import CriticalSpeeds, Modes

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._options import Trust
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 
 SHORTEST_SPACING = 0.2  # s
@@ -35,9 +35,8 @@ def emulate(
 
     import numpy as np
 
-    from riderless.experiments.commands._emulated_machine import held_machine
-    from riderless.experiments.commands._machines import require_duration
-    from riderless.experiments.live.ending import heed_ending
+    from riderless.experiments.commands._machines import held_machine, require_duration
+    from riderless.experiments.live.launch import heed_ending
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.hil.rig.rig import Rig
     from riderless.models import catalogue

@@ -83,7 +83,7 @@ def faults(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options of many cases beside --case and --search, and of simulated time beside --real-time."""
-    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._options import refuse_ignored
 
     if context.params["case"] is not None:
         why = "--case plays one case; leave it out, or --case"

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._outputs import Force
+from riderless.experiments.commands._options import Force
+from riderless.experiments.reports.hazards import Hazard
+from riderless.experiments.terminal.console import print_indented, screen
 
 
 def hazards(
@@ -26,7 +28,6 @@ def hazards(
     from riderless.experiments.reports.hazards import hazards_of
     from riderless.experiments.reports.hazards_pdf import write_hazards_sheet
     from riderless.experiments.terminal.console import emit_json, screen
-    from riderless.experiments.terminal.hazards import show_hazards
     from riderless.hil.logs.provenance import provenance
     from riderless.hil.output_file import OutputFile, files_read
     from riderless.models.errors import InputError
@@ -48,3 +49,21 @@ def hazards(
         screen.print(f"hazards of {rig.name} written to {out}", soft_wrap=True)
         return
     show_hazards(found)
+
+
+# Hazards on a screen: a paragraph a cause, folded to the width there is.
+
+
+_INDENT = 5  # characters
+
+
+def show_hazards(hazards: list[Hazard]) -> None:
+    """Print each hazard with its causes; below each cause its guard and what is left."""
+    for hazard in hazards:
+        print_indented(f"{hazard.number} {hazard.name}", 0, style="bold")
+        print_indented(f"harm: {hazard.harm} ({hazard.severity})", _INDENT)
+        for row in hazard.rows:
+            print_indented(f"{row.number}  {row.cause}", 0)
+            print_indented(f"guard: {row.guard}", _INDENT)
+            print_indented(f"left:  {row.left}", _INDENT)
+        screen.print()

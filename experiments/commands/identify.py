@@ -5,10 +5,16 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._law import LawFileOption, know_law, require_law_of
-from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
-from riderless.experiments.commands._names import names_in
-from riderless.experiments.commands._outputs import Force, require_figure
+from riderless.experiments.commands._options import (
+    DEFAULT,
+    Force,
+    LawFileOption,
+    MaxMemory,
+    know_law,
+    names_in,
+    require_figure,
+    require_law_of,
+)
 from riderless.experiments.commands._whole_numbers import MOST_JOBS
 
 
@@ -56,7 +62,7 @@ def identify(
     With --eigenvalues, --bicycle and --v0 it finds instead the gain kappa of the law T = kappa (v0 - v) phi_dot with
     which theory explains measured eigenvalues, with an interval that counts how well the bicycle is known.
     """
-    from riderless.experiments.reports.estimates.profiles import profiles_figure
+    from riderless.experiments.reports.identification_figures import profiles_figure
     from riderless.experiments.reports.identify import identify_parameters
     from riderless.experiments.reports.theory import save_figure
     from riderless.experiments.terminal.console import emit_json, print_blocks, print_written, progress_screen
@@ -96,7 +102,7 @@ def identify(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a table of eigenvalues, or a fit without profiles, has no use for."""
-    from riderless.experiments.commands._ignored_options import refuse_ignored
+    from riderless.experiments.commands._options import refuse_ignored
 
     if not context.params["eigenvalues"]:
         refuse_ignored(context, "v0", because="it is for tables of eigenvalues; add --eigenvalues or leave it out")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._options import DEFAULT, MaxMemory
 
 
 def info(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._outputs import Force
+from riderless.experiments.commands._options import Force
 from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def latency(
     """
     import json
 
-    from riderless.experiments.commands._ignored_options import refuse_ignored
     from riderless.experiments.commands._machines import rig_of
-    from riderless.experiments.emulation.answering import answering_devices
+    from riderless.experiments.commands._options import refuse_ignored
+    from riderless.experiments.emulation.plaything import answering_devices
     from riderless.experiments.terminal.console import emit_json, screen
     from riderless.experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
     from riderless.hil.commissioning.latency_measure import LatencyTrial, measure_latency

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._law import LawFilesOption, know_law, require_law_of
-from riderless.experiments.commands._preset import Preset
+from riderless.experiments.commands._options import LawFilesOption, Preset, know_law, require_law_of
 from riderless.experiments.commands._whole_numbers import MOST_PROCESS
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 
@@ -47,10 +46,9 @@ def live(
     from contextlib import ExitStack
 
     from riderless.experiments.live.beside import LiveTeller
-    from riderless.experiments.live.ending import heed_ending
     from riderless.experiments.live.foxglove.launch import foxglove_beside
     from riderless.experiments.live.hello import law_wanted
-    from riderless.experiments.live.launch import LiveServerProcess
+    from riderless.experiments.live.launch import LiveServerProcess, heed_ending
     from riderless.experiments.live.replay.player import Player
     from riderless.experiments.recordings.read import refuse_unused
     from riderless.experiments.recordings.runs import run_of

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._outputs import Force
+from riderless.experiments.commands._options import Force
 
 
 def paper(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._options import Trust
 
 if TYPE_CHECKING:
     from riderless.hil.guidance.route import Route

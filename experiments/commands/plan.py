@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._names import names_in
-from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._options import Trust, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,8 +52,8 @@ def plan(
     than its deviations say. The best plan of the time given stands beside an equally spaced grid; in words, what
     cannot be told apart, and what would part it.
     """
-    from riderless.experiments.commands._ignored_options import refuse_ignored
     from riderless.experiments.commands._machines import rig_for_plan
+    from riderless.experiments.commands._options import refuse_ignored
     from riderless.experiments.experiment_design.plan import plan_experiment
     from riderless.experiments.reports.plan import plan_blocks, plan_document
     from riderless.experiments.terminal.console import emit_json, print_blocks, progress_screen
@@ -108,7 +107,7 @@ def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]"
 
 
 def _kicks(by: str, share: float, durations: str) -> "list[PaperKick]":
-    from riderless.experiments.emulation.hand_kicks import KICK_LEAN_RATE
+    from riderless.experiments.emulation.hand import KICK_LEAN_RATE
     from riderless.experiments.experiment_design.paper_windows import PaperKick
     from riderless.models.errors import InputError
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._options import Trust
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 
@@ -34,10 +34,9 @@ def play(
     import tempfile
     from contextlib import ExitStack
 
-    from riderless.experiments.commands._toy import emulated_rig_of_name, make_toy, open_browser, require_playable
+    from riderless.experiments.commands._machines import emulated_rig_of_name, make_toy, open_browser, require_playable
     from riderless.experiments.commands.warmup import compile_once
-    from riderless.experiments.live.ending import heed_ending
-    from riderless.experiments.live.launch import LiveServerProcess
+    from riderless.experiments.live.launch import LiveServerProcess, heed_ending
     from riderless.experiments.live.play import PlaySession
     from riderless.experiments.terminal.console import emit_json, progress_screen, screen
 

@@ -5,10 +5,15 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._law import LawFileOption, know_law, require_law_of
-from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
-from riderless.experiments.commands._outputs import Force
-from riderless.experiments.commands._preset import Preset
+from riderless.experiments.commands._options import (
+    DEFAULT,
+    Force,
+    LawFileOption,
+    MaxMemory,
+    Preset,
+    know_law,
+    require_law_of,
+)
 
 
 def plot(

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._law import LawFileOption, know_law, require_law_used
-from riderless.experiments.commands._max_memory import DEFAULT, MaxMemory
+from riderless.experiments.commands._options import DEFAULT, LawFileOption, MaxMemory, know_law, require_law_used
 
 
 def replay(

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._live_page import LivePage, feed_of
-from riderless.experiments.commands._options import ArmUnattended
+from riderless.experiments.commands._options import ArmUnattended, LivePage, Trust, feed_of
 from riderless.experiments.commands._path import (
     PathOption,
     asked_path,
@@ -16,7 +15,6 @@ from riderless.experiments.commands._path import (
     route_of,
 )
 from riderless.experiments.commands._too_busy import TOO_BUSY, HostDelays, floor_beside, judged_beside
-from riderless.experiments.commands._trust import Trust
 from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
 
 if TYPE_CHECKING:
@@ -92,9 +90,8 @@ def run(
     )
     from riderless.experiments.commands._options import require_attended
     from riderless.experiments.commands.warmup import compile_once
-    from riderless.experiments.emulation.hand import Hand
-    from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
-    from riderless.experiments.emulation.spawn import start_twin
+    from riderless.experiments.emulation.hand import RELEASE_DELAY, Hand
+    from riderless.experiments.emulation.workstand import start_twin
     from riderless.experiments.terminal.console import progress_screen
     from riderless.experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
     from riderless.hil.rig.task import Task
@@ -186,8 +183,8 @@ def _require_rideable(
 
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
-    from riderless.experiments.commands._ignored_options import refuse_ignored
     from riderless.experiments.commands._machines import names_method, require_one_machine
+    from riderless.experiments.commands._options import refuse_ignored
 
     given = context.params
     require_one_machine(given["emulated"], given["port"])
@@ -232,7 +229,7 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int, model: str) ->
     """
     import numpy as np
 
-    from riderless.experiments.emulation.hand_kicks import (
+    from riderless.experiments.emulation.hand import (
         FIRST_KICK,
         HAND_KICK_LENGTHS,
         KICK_SPACING,
@@ -250,7 +247,7 @@ def _kicks(rig: "Rig", seed: int, model: str) -> "Callable[[int], Kick]":
     """Make a function that draws a kick by hand, to the right (1) or left (-1)."""
     import numpy as np
 
-    from riderless.experiments.emulation.hand_kicks import hand_kick
+    from riderless.experiments.emulation.hand import hand_kick
 
     rng = np.random.default_rng((seed, 1))  # other chances than those of the kicks that come by themselves
     return lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riderless.experiments.commands._options import Trust
 from riderless.experiments.commands._path import (
     PathOption,
     asked_path,
@@ -14,7 +15,6 @@ from riderless.experiments.commands._path import (
     ride_duration,
     route_of,
 )
-from riderless.experiments.commands._trust import Trust
 from riderless.experiments.commands._whole_numbers import MOST_JOBS, MOST_SEED, MOST_SEEDS
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ def simulate(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a treadmill, a cluster or a method of design would make idle."""
-    from riderless.experiments.commands._ignored_options import refuse_ignored
     from riderless.experiments.commands._machines import names_method
+    from riderless.experiments.commands._options import refuse_ignored
 
     given = context.params
     if not given["floor"]:

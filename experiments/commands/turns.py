@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._outputs import Force, require_figure
-from riderless.experiments.commands._trust import Trust
+from riderless.experiments.commands._options import Force, Trust, require_figure
 
 
 def turns(

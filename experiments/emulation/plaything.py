@@ -1,16 +1,28 @@
 """Emulated bicycle to play with: kicks, wind, speed and faults, asked for while it rides."""
 
 import math
-from collections.abc import Callable, Mapping, MutableSequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from riderless.experiments.emulation.hand import Hand, PushedPlant
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.firmware_interface.twins.virtual_node import VirtualProcess, spawn
-from riderless.hil.rig.rig import Rig
+from riderless.hil.design.methods import design
+from riderless.hil.loop.tick import LoopState
+from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.runners.assembly import new_loop
 from riderless.hil.runners.emulation import Emulation, emulated_machine
+from riderless.hil.runners.session import open_devices
+from riderless.models.coordinates import Q_THETA_R, REAR_TORQUE, STEER_TORQUE
 from riderless.models.errors import InputError
+from riderless.models.nonlinear.equations import accelerations, contact_forces
+from riderless.models.nonlinear.parameters import pack_bicycle
+from riderless.models.nonlinear.simulation import initial_state
+from riderless.models.parameters import Bicycle
 from riderless.models.plant.plant import Kick, Scenario
 from riderless.models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
 
@@ -223,3 +235,44 @@ def start_plaything(rig: Rig, scenario: Scenario, emulation: Emulation, playmate
         When it cannot start.
     """
     return spawn(PlayedPlant, emulated_machine(rig), (rig, scenario, emulation, playmate.memory))
+
+
+# Devices that answer while latency is measured: those behind given ports, or an emulated bicycle's.
+
+
+@contextmanager
+def answering_devices(rig: Rig, paths: list[str]) -> Iterator[tuple[list[int], LoopState]]:
+    """Open ports with their devices set up, and a loop for them that will never be armed."""
+    with ExitStack() as stack:
+        if not paths:
+            # a line faster than any rate needs, and a watchdog that fits the rate
+            rig = replace(rig, ports=(RigPort(baud=4_000_000),), watchdog=min(5 / rig.rate, 0.2))
+            paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
+        schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
+        fds, devices, rig, calibration = stack.enter_context(open_devices(rig, paths))
+        yield fds, new_loop(rig, schedule, calibration.as_record(), devices)
+
+
+# Forces of the ground on the wheels of an emulated nonlinear bicycle, for a picture of it.
+
+
+def ground_forces(bicycle: Bicycle, truth: PlayTruth) -> list[float] | None:
+    """Forces on rear and front wheel, each forward along the wheel, to its right and up [N]; None beyond the model.
+
+    The speed is held, as a belt does, and the drive turns the steer; the push of a hand or of wind is not in them.
+    """
+    try:
+        q, u = initial_state(bicycle, truth.phi, truth.delta, truth.phi_dot, truth.delta_dot, truth.v)
+    except InputError:  # fallen over
+        return None
+    p, rates, forces = pack_bicycle(bicycle), np.empty((2, 8)), np.empty(6)
+    T = np.zeros(3)
+    T[STEER_TORQUE] = truth.torque
+    accelerations(p, q, u, T, rates[0])
+    T[REAR_TORQUE] = 1.0
+    accelerations(p, q, u, T, rates[1])
+    free, pushed = rates[:, Q_THETA_R]
+    T[REAR_TORQUE] = -free / (pushed - free)  # that keeps the speed: rates are linear in torques
+    accelerations(p, q, u, T, rates[0])
+    contact_forces(p, q, u, T, rates[0], forces)
+    return [round(float(force), 1) for force in forces] if np.isfinite(forces).all() else None

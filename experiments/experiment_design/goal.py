@@ -10,8 +10,14 @@ from riderless.experiments.analysis.identification.four_state import FREE_COEFFI
 from riderless.experiments.analysis.power.power import noncentrality
 from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from riderless.experiments.dynamics import Theory, unit_of
-from riderless.experiments.experiment_design.choice import Criterion, LogDeterminant, LogSeparation, covariance_of
-from riderless.experiments.planning.information import known_before, scales_of
+from riderless.experiments.experiment_design.choice import (
+    Criterion,
+    LogDeterminant,
+    LogSeparation,
+    covariance_of,
+    known_before,
+    scales_of,
+)
 from riderless.experiments.theory.theory import open_loop
 from riderless.experiments.theory.uncertainty_bands import eigenvalue_derivatives
 from riderless.models.array_types import Array

@@ -17,7 +17,7 @@ from riderless.experiments.datatypes import OURS, Response
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.recordings.run_response import averaged_samples
 from riderless.experiments.theory.excited_loop import amplitude_within_limits, excited_loop
-from riderless.experiments.theory.forced_response import commanded_response, propagate_input
+from riderless.experiments.theory.free_response import commanded_response, propagate_input
 from riderless.experiments.theory.run_theory import loop_theory
 from riderless.experiments.theory.theory import open_loop
 from riderless.hil.controllers.controller import Controller

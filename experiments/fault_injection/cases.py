@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.experiments.emulation.hand import hand_kick
 from riderless.experiments.fault_injection.circumstances import (
     BESIDE_FAULTS,
     USUAL_CIRCUMSTANCES,

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.experiments.emulation.hand import hand_kick
 from riderless.experiments.fault_injection.machines import RideSpace, rig_and_gains
 from riderless.experiments.fault_injection.ride_plan import RidePlan
 from riderless.hil.loop.excitation import Excitation

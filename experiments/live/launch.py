@@ -5,15 +5,19 @@ import json
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import suppress
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, Self
 
 from riderless.experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, USUAL_PORT, new_token
 from riderless.experiments.live.schema import CONTROL
 from riderless.firmware_interface.child_processes import start_python
+from riderless.hil.controllers.law_file import named_laws
 from riderless.hil.live.layout import SharedAreas
+from riderless.hil.runners.operator import heeding
 from riderless.models.errors import InputError
 
 _PATIENCE = 3.0  # s, for the server to end by itself
@@ -143,3 +147,44 @@ def _bind(host: str, port: int) -> socket.socket:
         )
         raise InputError(why) from None
     return listening
+
+
+# End of a command that serves until somebody ends it.
+
+
+@contextmanager
+def heed_ending() -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether Ctrl-C or SIGTERM has come; until then they end nothing."""
+    came: list[str] = []
+    with heeding(came.append):
+        yield lambda: bool(came)
+
+
+# Page opened beside this process, which is about to run a machine.
+
+
+def open_page() -> None:
+    """Start `riderless live` for the runs of this process; it says its address and ends with this process.
+
+    Raises
+    ------
+    InputError
+        The package that serves the page is not there.
+    """
+    require_websockets()
+    command = ["-m", "riderless.experiments.cli", "live", "--process", str(os.getpid()), "--port", str(free_port())]
+    for law in named_laws():  # of the run that begins: its kicks are fitted with it
+        command += ["--controller", law.path]
+    page = start_python(*command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+    threading.Thread(target=page.wait, name="page", daemon=True).start()  # one that fails would stay as a zombie
+
+
+def free_port() -> int:
+    """Choose the usual port for a page, or any (0) where that is taken."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((LOOPBACK[0], USUAL_PORT))
+        except OSError:
+            return 0
+    return USUAL_PORT

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.emulation.ground_forces import ground_forces
-from riderless.experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate, PlayTruth
+from riderless.experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate, PlayTruth, ground_forces
 from riderless.experiments.live.emulated import play_choices
 from riderless.experiments.live.fits import Fitter, ToldFits
 from riderless.experiments.live.hello import hello_of
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.experiments.live.narrator import Narrator
-from riderless.experiments.live.replay.row_messages import rows_message
+from riderless.experiments.live.replay.player import rows_message
 from riderless.experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, as_text
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.logs.folders import run_folder

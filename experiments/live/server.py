@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 from websockets.datastructures import Headers
@@ -27,7 +28,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from riderless.experiments.live.access import LOOPBACK, MOST_ARRIVING, TOKEN_VARIABLE, Admission
-from riderless.experiments.live.page_files import SAFETY_HEADERS, find_page_file
 from riderless.experiments.live.rows import SharedRun
 from riderless.experiments.live.schema import (
     CONTROL,
@@ -40,6 +40,51 @@ from riderless.experiments.live.schema import (
 )
 from riderless.experiments.live.watchers import MOST_ACCEPTED, MOST_UNADMITTED, Arrival, Measured, Queue, Watchers
 from riderless.models.harmless_text import harmless_sentence
+
+# Files of the page, as the server hands them out: those of the package, and nothing else.
+
+
+PAGE_FOLDER = Path(__file__).with_name("page")
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".json": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+}
+SAFETY_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data: blob:; "
+    "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Connection": "close",
+}
+
+
+class PageFile(NamedTuple):
+    """Content of a file and its media type."""
+
+    content: bytes
+    kind: str
+
+
+def find_page_file(path: str, folder: Path = PAGE_FOLDER) -> PageFile | None:
+    """Find the file of a path in an address, without its query; None where there is none to be seen."""
+    name = path.split("?")[0].lstrip("/") or "index.html"
+    parts = name.split("/")
+    if any(part in ("", ".", "..") or part.startswith(".") or "\\" in part or "\0" in part for part in parts):
+        return None
+    found = folder.joinpath(*parts)
+    kind = KINDS.get(found.suffix)
+    if kind is None or not found.is_file():
+        return None
+    return PageFile(found.read_bytes(), kind)
+
 
 PERIOD = 1.0 / 30.0  # s between two batches of rows
 _WIRE_LIMIT = 1 << 16  # bytes that the library keeps before it makes a sender wait; nobody waits here

@@ -43,8 +43,13 @@ from riderless.experiments.recordings.states import (
     state_spans,
     telling_rows,
 )
-from riderless.experiments.theory.bridged_samples import bridged_samples
-from riderless.experiments.theory.run_theory import LEAST_NOISE_ROWS, instrument_noise, theory_alone, theory_with
+from riderless.experiments.theory.run_theory import (
+    LEAST_NOISE_ROWS,
+    bridged_samples,
+    instrument_noise,
+    theory_alone,
+    theory_with,
+)
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS
 from riderless.hil.guidance.route import Route
 from riderless.hil.logs.header import RunHeader

@@ -8,12 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from riderless.experiments.datatypes import OURS, Marker, Response
-from riderless.experiments.recordings.quality.bursts import answered_one_of, arrivals, came_in_bursts, mean_lateness
+from riderless.experiments.recordings.quality.bursts import (
+    AFTER_STEER_JUMP,
+    answered_one_of,
+    arrivals,
+    came_in_bursts,
+    jump_remarks,
+    mean_lateness,
+    steer_jumps,
+)
 from riderless.experiments.recordings.quality.checked import Recorded
-from riderless.experiments.recordings.run_flaws.steer_jumps import AFTER_STEER_JUMP, jump_remarks, steer_jumps
 from riderless.experiments.recordings.states import held_back_rows, released_rows
-from riderless.experiments.theory.bridged_samples import BRIDGED_PERIODS, bridged_samples, mean_hold
-from riderless.experiments.theory.run_theory import theory_alone, theory_of
+from riderless.experiments.theory.run_theory import BRIDGED_PERIODS, bridged_samples, mean_hold, theory_alone, theory_of
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS
 from riderless.hil.logs.header import RunHeader
 from riderless.hil.logs.log import RUN_FILE, Run, read_run, require_columns

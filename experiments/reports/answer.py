@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.process_noise import noise_of_bicycles, noise_sentence
 from riderless.experiments.analysis.frequency_response.goodness_of_fit import FrequencyGoodness, frequency_verdict
 from riderless.experiments.analysis.frequency_response.response import FrequencyResponse
 from riderless.experiments.analysis.power.power import power_sentence
-from riderless.experiments.analysis.process_noise.wording import noise_of_bicycles, noise_sentence
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.analysis.verdict.wording import measure_next
 from riderless.experiments.datatypes import AGREEMENT, Comparison, Response

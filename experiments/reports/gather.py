@@ -13,8 +13,7 @@ from riderless.experiments.recordings.published import Figure7, figure7
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.recordings.runs import run_of
 from riderless.experiments.reports.html import ReportInput, write_report
-from riderless.experiments.reports.page.course_section import CourseSection
-from riderless.experiments.reports.page.foreseen_section import ForeseenSection
+from riderless.experiments.reports.page.course_section import CourseSection, ForeseenSection
 from riderless.hil.design.schedule import GainSchedule
 from riderless.hil.logs.log import Run
 from riderless.hil.logs.provenance import provenance

@@ -25,8 +25,7 @@ from riderless.experiments.reports import eigenvalues, files, loop
 from riderless.experiments.reports.analysis_text import remarks_of
 from riderless.experiments.reports.answer import Answer, answer_of
 from riderless.experiments.reports.page import frequency_section
-from riderless.experiments.reports.page.course_section import CourseSection
-from riderless.experiments.reports.page.foreseen_section import ForeseenSection
+from riderless.experiments.reports.page.course_section import CourseSection, ForeseenSection
 from riderless.experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows, origin_text
 from riderless.experiments.reports.page.panels import bicycle_panels, curve_numbers, panel_files
 from riderless.experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason

@@ -10,8 +10,7 @@ import numpy as np
 
 from riderless.experiments.emulation.workstand import StandIn
 from riderless.experiments.terminal.console import print_table, print_verdict, progress_screen, screen
-from riderless.experiments.terminal.keys import at_terminal, keys
-from riderless.experiments.terminal.operator import command_text
+from riderless.experiments.terminal.operator import at_terminal, command_text, keys
 from riderless.hil.commissioning.calibration_results import Notes
 from riderless.hil.commissioning.calibration_steps import calibration_phases
 from riderless.hil.commissioning.steps import Step, StepResult, go_through

@@ -12,9 +12,19 @@ from rich.live import Live
 from rich.text import Text
 
 from riderless.experiments.emulation.hand import Hand
-from riderless.experiments.terminal.keys import ENTER, at_terminal, keys, split_keys
 from riderless.experiments.terminal.obstacles import beyond_gains, obstacles
-from riderless.experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line, mark_echo
+from riderless.experiments.terminal.operator import (
+    ENTER,
+    PUSH_KEYS,
+    STOP_HINT,
+    STOPPED_BY_KEY,
+    at_terminal,
+    heed,
+    keys,
+    live_line,
+    mark_echo,
+    split_keys,
+)
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.live.feed import LiveFeed
 from riderless.hil.loop.states import State

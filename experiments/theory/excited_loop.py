@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riderless.experiments.theory.forced_response import propagate_input
+from riderless.experiments.theory.free_response import propagate_input
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from riderless.hil.design.sampled_plant import T_DRIVE, U_PREV

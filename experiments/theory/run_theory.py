@@ -6,9 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from riderless.experiments.datatypes import Dynamics
-from riderless.experiments.dynamics import SAMPLED_LOOP, Theory
-from riderless.experiments.mechanics import Mechanics
-from riderless.experiments.theory.bridged_samples import bridged_samples, mean_hold
+from riderless.experiments.dynamics import SAMPLED_LOOP, Mechanics, Theory
 from riderless.experiments.theory.machine_steps import ROLL_GYRO
 from riderless.experiments.theory.theory import open_loop, steer_torque_rates
 from riderless.firmware_interface.devices.link import ROLE_PLACE
@@ -28,6 +26,40 @@ from riderless.models.linear.zero_order_hold import zoh
 from riderless.models.noise_statistics import uneven_noise_variance, white_noise_variance
 from riderless.models.parameters import Bicycle
 from riderless.models.plant.drive_losses import DriveLosses
+
+# Samples that are missing or no good in short gaps under control, and how late commands are that wait for the next.
+#
+# The drive holds its command until a usable sample comes: over a gap of k periods that is k - 1 periods too old at its
+# end, and (k - 1) / 2 on average. To first order in the periods such a hold is a delay.
+
+
+BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
+
+
+def bridged_samples(ticks: np.ndarray, rate: float) -> Array:
+    """Count in rows of a run the samples missing, those due, and the periods that commands waited for them; (3,).
+
+    Counts of several stretches may be added.
+
+    Parameters
+    ----------
+    ticks : (n,) array
+        Rows; those without a usable sample of their own are left out.
+    rate : float
+        Of the loop [Hz].
+    """
+    usable = ticks["valid"] == 1
+    periods = rate * np.diff(ticks["t"][usable])
+    under_control = (ticks["state"][usable][1:] == State.RUNNING) & (periods <= BRIDGED_PERIODS)
+    due = np.maximum(np.rint(periods[under_control]), 1.0)
+    return np.array([np.sum(due - 1.0), np.sum(due), np.sum(0.5 * due * (due - 1.0))])
+
+
+def mean_hold(counts: Array, rate: float) -> float:
+    """Time by which a run's commands are older than they would be without gaps [s], from its `bridged_samples`."""
+    _, due, waited = counts
+    return float(waited / max(due, 1.0) / rate)
+
 
 SPEEDS_KEPT = 256  # speeds: those of a bicycle that slows down by 5 m/s
 MOUNTING_STD = {"imu_pitch": float(np.radians(0.3))}  # what the step `mounting` of a calibration leaves

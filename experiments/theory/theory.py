@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riderless.experiments.datatypes import Response
-from riderless.experiments.dynamics import Dynamics, Theory
-from riderless.experiments.mechanics import Mechanics
+from riderless.experiments.dynamics import Dynamics, Mechanics, Theory
 from riderless.hil.design.closed_loop import gyro_readings
 from riderless.models import catalogue
 from riderless.models.array_types import Array

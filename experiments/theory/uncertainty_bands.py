@@ -5,7 +5,7 @@ Carlo draws every uncertain quantity from its normal distribution. They agree wh
 the distance to the next eigenvalue; near a double root only Monte Carlo is right.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,9 +15,38 @@ from scipy.linalg import eig
 
 from riderless.experiments.datatypes import Dynamics
 from riderless.experiments.dynamics import Theory
-from riderless.experiments.theory.drawn_machine import draw_machine
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+
+# Machine drawn from its standard deviations: bicycle, drive, instruments and whatever else theory is uncertain of.
+
+
+MOST_DRAWS = 1000  # of values that no machine has, one after the other
+
+
+def draw_machine(theory: Theory, rng: np.random.Generator) -> dict[str, float]:
+    """Draw the values of everything that theory is uncertain of, SI; none where it is certain.
+
+    Draws that no machine can be are made again; where all are such, the machine is taken as theory knows it.
+    """
+    for _ in range(MOST_DRAWS):
+        drawn = {name: theory.nominal(name) + std * rng.standard_normal() for name, std in theory.uncertain.items()}
+        if _possible(theory, drawn):
+            return drawn
+    return {}
+
+
+def _possible(theory: Theory, drawn: Mapping[str, float]) -> bool:
+    """Tell whether a machine can have these values."""
+    if not all(theory.range(name).allows(value) for name, value in drawn.items()):
+        return False
+    try:
+        theory.variant(drawn)
+    except InputError:
+        return False
+    return True
+
 
 DIFFERENCE_STEP = 1e-4  # of a quantity, or of its usual deviation: the difference quotient is good to 1e-7 of the slope
 LINEAR_GAP = 3.0  # how many of its own standard deviations the next eigenvalue must be away for linear propagation

@@ -31,7 +31,7 @@ from riderless.experiments.campaigns.run import condition_response
 from riderless.experiments.campaigns.sweeps import spread
 from riderless.experiments.datatypes import Fit, Response, Window
 from riderless.experiments.dynamics import Theory
-from riderless.experiments.emulation.hand_kicks import KICK_LEAN_RATE
+from riderless.experiments.emulation.hand import KICK_LEAN_RATE
 from riderless.experiments.recordings.foreign.delft import DELFT_DT
 from riderless.experiments.theory.free_response import free_response
 from riderless.experiments.theory.modes import kicked_mode

@@ -18,7 +18,7 @@ from riderless.experiments.campaigns.protocols.plan_inputs import NamedControlle
 from riderless.experiments.campaigns.run import condition_response
 from riderless.experiments.campaigns.sweeps import spread
 from riderless.experiments.datatypes import Comparison
-from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
+from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue

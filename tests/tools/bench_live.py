@@ -21,7 +21,7 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.hil.live.feed import LiveFeed, open_feed
 from riderless.hil.logs.log import read_run

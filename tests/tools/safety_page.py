@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from riderless.experiments.reports.hazards import hazards_of
-from riderless.experiments.reports.hazards.markdown import hazards_markdown
+from riderless.experiments.reports.hazards import hazards_markdown, hazards_of
 from riderless.hil.loop.limits import RANGES, WATCHDOG_RANGE, Limits
 from riderless.hil.loop.transitions import as_markdown
 from riderless.hil.rig.reported_values import reported_values_markdown

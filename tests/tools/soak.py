@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.table import Table
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.firmware_interface.twins.virtual_node import Report, VirtualProcess
 from riderless.hil.logs.log import Run, read_run
 from riderless.hil.loop.clock_offset import OFFSET_WINDOW

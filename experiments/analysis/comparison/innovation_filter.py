@@ -20,7 +20,7 @@ from riderless.experiments.analysis.identification.initial_state import (
     machine_in,
     nonlinear_initial_state,
 )
-from riderless.experiments.analysis.windows.speed import measured_speed
+from riderless.experiments.analysis.windows.cut import measured_speed
 from riderless.experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response, Window
 from riderless.experiments.theory.free_response import free_response
 from riderless.experiments.theory.kalman import settled_root

@@ -18,7 +18,7 @@ from riderless.experiments.analysis.estimators.coloured_noise import noise_covar
 from riderless.experiments.analysis.identification.initial_state import InitialState
 from riderless.experiments.datatypes import Dynamics, ProcessNoise
 from riderless.experiments.theory.kalman import RowNoise, row_noise, settled_root
-from riderless.experiments.theory.noisy_machine import noise_effects
+from riderless.experiments.theory.nonlinear_response import noise_effects
 from riderless.experiments.theory.process_noise import costates, torque_rows
 from riderless.models.array_types import Array
 

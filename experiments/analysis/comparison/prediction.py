@@ -14,7 +14,7 @@ explains the window best; where the rig tells dry friction, a dead band or hyste
 emulated by linear equations stays linear but for these.
 
 Only the speed enters the simulation, as a line or a smooth curve through what was measured in the window
-(`riderless.experiments.analysis.windows.speed`), and where it is logged the speed that the controller went by, which is
+(`riderless.experiments.analysis.windows.cut`), and where it is logged the speed that the controller went by, which is
 late and noisy; terms of the equations of motion that are proportional to the acceleration itself are left out, as in
 the literature.
 """

@@ -7,10 +7,10 @@ Standard deviations may allow for a bicycle beyond the first order: where torque
 about the one that the motion tells of.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -23,13 +23,17 @@ from riderless.experiments.analysis.comparison.innovation_filter import (
     Stretch,
     make_stretch,
 )
-from riderless.experiments.analysis.either_side import either_side
+from riderless.experiments.analysis.comparison.noise_covariance import driven_covariance, larger_covariance
+from riderless.experiments.analysis.identification.output_error import either_side
 from riderless.experiments.analysis.verdict.uncertain_parameters import as_moved
 from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, in_turn
-from riderless.experiments.datatypes import OURS, Comparison, Dynamics, ProcessNoise, Response
-from riderless.experiments.theory.theory import theory_for
+from riderless.experiments.datatypes import OURS, Comparison, Dynamics, Fit, ProcessNoise, Response, Window
+from riderless.experiments.theory.process_noise import impulse_responses, torque_rows
+from riderless.experiments.theory.theory import dynamics_for, theory_for
 from riderless.models.array_types import Array
 from riderless.models.linear.perturbed import ENTRIES
+from riderless.models.linear.whipple import totals
+from riderless.models.parameters import Bicycle
 
 UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
 FEWEST_WINDOWS = 3  # in one or two, what the model lacks at the start of a window looks like a torque
@@ -186,3 +190,95 @@ def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
     explained = (score / unit) @ np.linalg.solve(information, score / unit)
     logs += float(np.linalg.slogdet(information)[1]) + 2.0 * float(np.log(unit).sum())
     return 0.5 * float(products[0, 0] - explained + logs)
+
+
+# Fits in random torques: what wind, belt or road that nobody measured add to the uncertainty of an eigenvalue.
+
+
+def in_random_torques(response: Response, window: Window, fit: Fit) -> Fit:
+    """Fit whose covariance is at least that of the motion which the response's random torques drive in the window.
+
+    A fit that is not linear in the lean rate, as the joint one, stays as it is.
+    """
+    if response.process_noise is None or fit.influence.shape[1] != window.stop - window.start:
+        return fit
+    rows, before = torque_rows(dynamics_for(response), response.process_noise, window.v_mean, response.dt)
+    driven = driven_covariance(rows, before, (fit.influence, np.zeros_like(fit.influence)))
+    return replace(fit, covariance=larger_covariance(fit.covariance, driven))
+
+
+# Motion that random torques drive in windows, beside the motion of the kicks: where it is large, errors are not small.
+#
+# Everything that is said of errors holds to first order: the motion driven by wind, belt or road must be small beside
+# that of the kick. Otherwise kicks are found, and windows cut, by the wind as well.
+
+
+def driven_share(group: WindowsOfBicycle) -> float:
+    """Lean rate that random torques drive in windows, over that measured: rms over the windows; 0 in still air.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+        Windows of one bicycle, each with the recording it was cut from.
+    """
+    squares = [_window_share(r, c, r.process_noise) ** 2 if r.process_noise else 0.0 for r, c in in_turn(group)]
+    return float(np.sqrt(np.mean(squares))) if squares else 0.0
+
+
+def _window_share(response: Response, c: Comparison, noise: ProcessNoise) -> float:
+    """Root mean square of the driven lean rate of one window, from its beginning on, over that of the measured one."""
+    window = c.window
+    rows, before = torque_rows(dynamics_for(response), noise, window.v_mean, response.dt)
+    within, earlier = impulse_responses(rows, before, window.stop - window.start)
+    variance = np.cumsum((within[:, 0] ** 2).sum(axis=1)) + (earlier[:, 0] ** 2).sum(axis=1)
+    y = response.phi_dot[window.rows]
+    return float(np.sqrt(variance.mean() / max(float(np.var(y)), np.finfo(float).tiny)))
+
+
+# Random torques of a campaign in words, and as a document.
+
+
+WORTH_A_WORD = 0.01  # of the other torque: less than that is not worth a word
+
+
+def noise_of_bicycles(responses: Sequence[Response]) -> Iterator[tuple[Bicycle, ProcessNoise]]:
+    """Give each bicycle that random torques drove, once."""
+    told = set()
+    for response in responses:
+        if response.process_noise is not None:
+            bicycle = theory_for(response).bicycle
+            if bicycle.name not in told:
+                told.add(bicycle.name)
+                yield bicycle, response.process_noise
+
+
+def noise_sentence(bicycle: Bicycle, noise: ProcessNoise) -> str:
+    """Say how strong random torques were: as a side force at the height of the centre of mass, and on the steer."""
+    parts = []
+    lean, steer = noise.lean_torque, noise.steer_torque
+    if lean > WORTH_A_WORD * steer:
+        force = lean / side_force_height(bicycle)
+        parts.append(f"a side force of about {force:.2g} N rms on {bicycle.name} ({lean:.2g} N m on the lean)")
+    if steer > WORTH_A_WORD * lean:
+        parts.append(f"a torque of {steer:.2g} N m rms on {'its steer' if parts else f'the steer of {bicycle.name}'}")
+    return f"wind, belt or road: {' and '.join(parts)}, over {noise.time:g} s; all errors count it"
+
+
+def side_force_height(bicycle: Bicycle) -> float:
+    """Height of the centre of mass of the whole bicycle [m]."""
+    return -totals(bicycle).zT
+
+
+def noise_json(responses: Sequence[Response]) -> list[dict[str, Any]]:
+    """Document of the random torques, one for each bicycle that has some, SI."""
+    return [
+        {
+            "bicycle": bicycle.name,
+            "torque_covariance": noise.covariance.tolist(),
+            "lean_torque_std": noise.lean_torque,
+            "steer_torque_std": noise.steer_torque,
+            "time": noise.time,
+            "sentence": noise_sentence(bicycle, noise),
+        }
+        for bicycle, noise in noise_of_bicycles(responses)
+    ]

@@ -21,7 +21,7 @@ from riderless.experiments.analysis.frequency_response.response import (
 from riderless.experiments.analysis.frequency_response.spectral_lines import measure_lines
 from riderless.experiments.datatypes import Response
 from riderless.experiments.dynamics import Theory
-from riderless.experiments.recordings.played_parts import played_parts
+from riderless.experiments.recordings.torque_law import played_parts
 from riderless.experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
 from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS

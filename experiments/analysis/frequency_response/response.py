@@ -18,9 +18,8 @@ from riderless.experiments.dynamics import Theory
 from riderless.experiments.notebook import value_table
 from riderless.experiments.recordings.quality.bursts import answered_one_of, arrivals, mean_lateness
 from riderless.experiments.recordings.runs import played_torque
-from riderless.experiments.theory.bridged_samples import bridged_samples
 from riderless.experiments.theory.excited_loop import ExcitedLoop, excited_loop
-from riderless.experiments.theory.run_theory import slower_rig, theory_of
+from riderless.experiments.theory.run_theory import bridged_samples, slower_rig, theory_of
 from riderless.hil.logs.header import RunHeader
 from riderless.hil.logs.log import Run
 from riderless.hil.logs.stored_rows import whole_columns

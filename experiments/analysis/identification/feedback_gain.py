@@ -6,14 +6,17 @@ errors of its own; its scatter about the best curve gives them: one standard dev
 imaginary parts, the same at every speed.
 """
 
+import re
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
+from riderless.experiments.recordings.foreign.formats.registry import read_table
 from riderless.experiments.theory.theory import lean_feedback
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -123,3 +126,41 @@ def estimate_gain(
         speeds=v,
         left_out=speeds[~below],
     )
+
+
+# Tables of measured eigenvalues: a speed, a real and an imaginary part in each row, under any names that say so.
+
+
+HEADINGS = {"speed": r"^(v|speed)\b", "real part": r"\bre(al)?\b", "imaginary part": r"\bim(ag(inary)?)?\b"}
+KMH = r"km/?h|kph"
+
+
+class EigenvalueTable(NamedTuple):
+    """Measured eigenvalues; (n,) each."""
+
+    v: Array  # m/s
+    re: Array  # 1/s
+    im: Array  # rad/s
+
+
+def read_eigenvalues(path: str | Path) -> EigenvalueTable:
+    """Read a table of measured eigenvalues; speeds in m/s, or in km/h where the heading says so.
+
+    Raises
+    ------
+    InputError
+        A column is missing, there twice, or holds something that is no number.
+    """
+    table, found = read_table(path), []
+    for wanted, pattern in HEADINGS.items():
+        names = [name for name in table.columns if re.search(pattern, name.replace("_", " "), re.IGNORECASE)]
+        if len(names) != 1:
+            raise InputError(
+                f"wanted one column of the {wanted} in {path} (such as speed, re, im), found "
+                f"{', '.join(names) or 'none'} among {', '.join(table.columns)[:80]}; correct its first line"
+            )
+        values = table.numbers(names[0])
+        if len(values) == 0 or not np.isfinite(values).all():
+            raise InputError(f"wanted a number in every row of column {names[0]} of {path}; delete those without")
+        found.append(values / 3.6 if wanted == "speed" and re.search(KMH, names[0], re.IGNORECASE) else values)
+    return EigenvalueTable(*found)

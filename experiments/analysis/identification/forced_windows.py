@@ -12,7 +12,7 @@ from riderless.experiments.analysis.identification.output_error import Segment
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.datatypes import Response
-from riderless.experiments.recordings.played_parts import played_parts
+from riderless.experiments.recordings.torque_law import played_parts
 from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError

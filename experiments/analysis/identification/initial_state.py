@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riderless.experiments.analysis.windows.speed import measured_speed
+from riderless.experiments.analysis.windows.cut import measured_speed
 from riderless.experiments.datatypes import Dynamics, Response, Window
 from riderless.experiments.theory.free_response import N_BICYCLE_STARTS, free_response
 from riderless.experiments.theory.machine_steps import Nonlinearities

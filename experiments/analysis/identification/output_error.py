@@ -13,9 +13,10 @@ A known torque beside the controller's moves the bicycle from rest, on top of it
 its size is sought, its sign is that of the steer rate as measured, which no model has to be right for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,8 +24,14 @@ from riderless.experiments.analysis.estimators.coloured_noise import coloured_co
 from riderless.experiments.analysis.identification.initial_state import PRIOR_SCALE
 from riderless.experiments.datatypes import Response, Window
 from riderless.experiments.dynamics import Dynamics, Theory
-from riderless.experiments.theory.forced_response import commanded_response, forced_response
-from riderless.experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses
+from riderless.experiments.theory.free_response import (
+    BICYCLE_STARTS,
+    MAP_SPEED_STEP,
+    N_BICYCLE_STARTS,
+    commanded_response,
+    forced_response,
+    free_responses,
+)
 from riderless.experiments.theory.kalman import InnovationFilter, innovation_filter
 from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.loop_parts.instruments import gyro_readings, pitched_gyros, yaw_rate
@@ -281,3 +288,26 @@ def _turning(delta: Array, dt: float) -> Array:
 def _wide(row: Array, m: int) -> Array:
     """Row with zeros for the states it does not have, (m,)."""
     return np.pad(row, (0, m - len(row)))
+
+
+# Step of a difference quotient, to the other side where no machine can be on the first.
+
+
+_Found = TypeVar("_Found")
+
+
+def either_side(move: Callable[[float], _Found], step: float) -> tuple[_Found, float] | None:
+    """Result of moving by a step, or by minus the step where that is refused, and the step made; None where both are.
+
+    Parameters
+    ----------
+    move : callable
+        Takes a step; raises InputError where nothing can be.
+    step : float
+    """
+    for one in (step, -step):
+        try:
+            return move(one), one
+        except InputError:
+            continue
+    return None

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri, chndtrinc
 
-from riderless.experiments.analysis.foresight.error_effects import SIDES, WindowErrors
 from riderless.experiments.analysis.identification.initial_state import explained_lean_rate
+from riderless.experiments.analysis.power.changed_window import SIDES, WindowErrors
 from riderless.experiments.analysis.power.detectable_size import largest_size, settled_sizes
 from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows
 from riderless.experiments.datatypes import Comparison, Response
@@ -107,7 +107,7 @@ def power_table(group: WindowsOfBicycle, covariance: Array, significance: float)
     """Smallest deviations that a campaign would have seen, of the quantities a lab cares about.
 
     A small deviation moves the eigenvalues in proportion; from there each is tried at the size at which it would be
-    seen, to either side, as `riderless.experiments.analysis.foresight.error_effects` does, until it is seen at that
+    seen, to either side, as `riderless.experiments.analysis.power.changed_window` does, until it is seen at that
     size.
 
     Parameters

@@ -13,10 +13,9 @@ import numpy as np
 
 from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
 from riderless.experiments.analysis.identification.output_error import Segment, linearise
-from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.candidate import CandidateCause, impossible, nearest_possible
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from riderless.experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
-from riderless.experiments.analysis.verdict.possible import impossible, nearest_possible
 from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions
 from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.datatypes import Comparison

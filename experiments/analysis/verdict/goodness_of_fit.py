@@ -8,24 +8,109 @@ model is right. Where it is too large, `causes.py` looks for the quantity that w
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.process_noise import (
+    FEWEST_WINDOWS,
+    driven_share,
+    estimate_process_noise,
+    may_tell,
+)
 from riderless.experiments.analysis.power.power import Detectable, power_table
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.causes import find_causes
 from riderless.experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
-from riderless.experiments.analysis.verdict.guard import attempt
 from riderless.experiments.analysis.verdict.leftover import Leftover
 from riderless.experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
-from riderless.experiments.analysis.verdict.withheld import why_withheld
 from riderless.experiments.analysis.verdict.wording import of_stops, of_two, what_would_explain
 from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.analysis.windows.steer_stops import SteerStop, stops_by_bicycle
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.notebook import plus_minus, value_table
 from riderless.experiments.theory.theory import theory_for
+
+# Reasons for which no verdict is given: p is not to be trusted where fits, or errors, are not what it rests on.
+
+
+UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has the counts)
+    "era": "windows fitted by era reject true models ten times as often as p says, as noise moves its poles by more "
+    "than to first order; fit them with --estimator single_mode or several_modes",
+}
+BLIND_TO_WIND = ("four_state",)  # estimators whose errors count no random torques
+GREATEST_DRIVEN_SHARE = 0.2  # of the measured lean rate, that wind, belt or road may drive in the windows
+
+
+def why_withheld(group: WindowsOfBicycle) -> str:
+    """Reason for which no verdict may be given on the windows of one bicycle; empty if one may.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+        Windows of one bicycle, each with the recording it was cut from.
+    """
+    fitted = {c.fit.estimator for _, c in group}
+    return next((why for name, why in UNCALIBRATED.items() if name in fitted), "") or why_not_in_wind(group)
+
+
+def why_not_in_wind(group: WindowsOfBicycle) -> str:
+    """Reason for which the random torques in these windows forbid a verdict; empty if they do not."""
+    blind = next((c.fit.estimator for r, c in group if r.process_noise and c.fit.estimator in BLIND_TO_WIND), "")
+    if blind:
+        return (
+            f"wind, belt or road moved it, and the errors of windows fitted by {blind} count none of that; fit them "
+            "with --estimator single_mode or several_modes"
+        )
+    share = driven_share(group)
+    if share > GREATEST_DRIVEN_SHARE:
+        return (
+            f"wind, belt or road moved it {share:.2f} times as much as its kicks, and errors are known up to "
+            f"{GREATEST_DRIVEN_SHARE:g} times only; kick harder, or where it is calmer; "
+            "in still air see that the steer meets no stop"
+        )
+    if 0 < len(group) < FEWEST_WINDOWS and _may_be_wind(group):
+        found = "one window does" if len(group) == 1 else "two windows do"
+        return (
+            f"{found} not tell wind, belt or road from a wrong model, and something moved it beside its kicks; "
+            f"kick it until {FEWEST_WINDOWS} windows or more are kept"
+        )
+    return ""
+
+
+def _may_be_wind(group: WindowsOfBicycle) -> bool:
+    """Tell whether few windows show what would be taken for random torques, were they more."""
+    telling = [pair for pair in group if may_tell(pair[0])]
+    return bool(telling) and estimate_process_noise(telling, fewest=1) is not None
+
+
+# Guard around the verdict: whatever happens in it, windows, fits and comparisons remain, and the reason is told.
+
+
+_Found = TypeVar("_Found")
+
+
+def attempt(what: str, compute: Callable[[], _Found], otherwise: _Found) -> tuple[_Found, str]:
+    """Compute, or give ``otherwise`` and the reason in words.
+
+    The one place where any error at all is caught: a verdict is the last step of an analysis that took minutes, and
+    must not take it away. The reason becomes part of the answer.
+
+    Parameters
+    ----------
+    what : str
+        Subject of the sentence: "the search for causes".
+    compute : callable
+        Without arguments.
+    otherwise
+        Result where it fails.
+    """
+    try:
+        return compute(), ""
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        return otherwise, f"{what} could not be made: {said}"
+
 
 SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model is rejected
 OLD_KEYS = {"chi2_explained": "explains", "chi2_left": "left"}  # in JSON documents

@@ -13,9 +13,8 @@ import numpy as np
 from scipy.special import chdtrc
 
 from riderless.experiments.analysis.estimators import eigenvalue_alike
-from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.candidate import CandidateCause, impossible
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
-from riderless.experiments.analysis.verdict.possible import impossible
 from riderless.experiments.analysis.verdict.simulated_motion import Parts, RiddenMotion
 from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
 from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions, moved_group

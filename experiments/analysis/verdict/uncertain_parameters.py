@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riderless.experiments.analysis.comparison.prediction import predict
-from riderless.experiments.analysis.either_side import either_side
 from riderless.experiments.analysis.estimators import eigenvalue_alike
 from riderless.experiments.analysis.identification.initial_state import estimate_initial_state, explained_lean_rate
-from riderless.experiments.analysis.identification.output_error import Segment, linearise
+from riderless.experiments.analysis.identification.output_error import Segment, either_side, linearise
 from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, in_turn
 from riderless.experiments.datatypes import Comparison, Dynamics, Response
 from riderless.experiments.theory.modes import MIN_TURN, dominant_mode

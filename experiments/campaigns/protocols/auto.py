@@ -19,7 +19,7 @@ from riderless.experiments.campaigns.protocols.condition import (
 )
 from riderless.experiments.campaigns.protocols.condition import Settings as Common
 from riderless.experiments.campaigns.protocols.plan_inputs import Combination, PlanInputs
-from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.emulation.hand import RELEASE_DELAY
 from riderless.experiments.experiment_design.paper_windows import PaperKick, kick_amplitude, wheel_excursion
 from riderless.experiments.theory.excited_loop import excited_loop
 from riderless.hil.loop.excitation import Excitation

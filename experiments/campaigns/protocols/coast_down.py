@@ -5,7 +5,7 @@ from pydantic import Field
 from riderless.experiments.campaigns.protocols.condition import Condition, ForwardSpeed, kick_cues
 from riderless.experiments.campaigns.protocols.condition import Settings as Common
 from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
-from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
+from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
 from riderless.models.errors import InputError
 
 

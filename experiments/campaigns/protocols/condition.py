@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
+from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.schedule import needs_place
 from riderless.hil.loop.excitation import Excitation

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from riderless.experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction
 from riderless.experiments.campaigns.protocols.condition import Settings as Common
 from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
-from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.emulation.hand import RELEASE_DELAY
 from riderless.experiments.theory.excited_loop import amplitude_within_limits, crest_factor, require_played_whole
 from riderless.hil.loop.excitation import Excitation
 from riderless.hil.rig.rig import Rig

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from riderless.experiments.campaigns.protocols.condition import Condition, Settings, rig_with
-from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
+from riderless.experiments.emulation.hand import RELEASE_DELAY, kicks_in_turn
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.controllers.registry import read_controller
 from riderless.hil.controllers.timing import LoopTiming

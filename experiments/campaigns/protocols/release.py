@@ -17,7 +17,7 @@ from riderless.experiments.campaigns.protocols.condition import Condition, Forwa
 from riderless.experiments.campaigns.protocols.condition import Settings as Common
 from riderless.experiments.campaigns.protocols.excitation import amplitude_key
 from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
-from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.emulation.hand import RELEASE_DELAY
 from riderless.experiments.theory.excited_loop import amplitude_within_limits
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.schedule import GainSchedule

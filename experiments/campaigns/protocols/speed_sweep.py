@@ -7,7 +7,7 @@ from pydantic import Field
 from riderless.experiments.campaigns.protocols.condition import Condition, belt_instruction, drives_its_speed, kick_cues
 from riderless.experiments.campaigns.protocols.condition import Settings as Common
 from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs
-from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY
+from riderless.experiments.emulation.hand import RELEASE_DELAY
 from riderless.models.errors import InputError
 from riderless.models.linear.modes import critical_speeds
 from riderless.models.parameters import Bicycle

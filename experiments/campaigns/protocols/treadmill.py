@@ -12,7 +12,7 @@ from pydantic import Field
 from riderless.experiments.campaigns.protocols.condition import Condition, ForwardSpeed, belt_instruction, kick_cues
 from riderless.experiments.campaigns.protocols.condition import Settings as Common
 from riderless.experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle_options
-from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
+from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY
 from riderless.hil.controllers.timing import LoopTiming
 from riderless.hil.design.methods import design
 from riderless.hil.rig.rig import Rig

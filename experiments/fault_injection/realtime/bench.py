@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from riderless.experiments.emulation.hand_kicks import kicks_in_turn
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.hand import kicks_in_turn
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.fault_injection.realtime import controller_process
 from riderless.experiments.fault_injection.realtime.controller_process import NOTHING
 from riderless.firmware_interface.errors import DeviceError

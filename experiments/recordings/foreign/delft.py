@@ -14,8 +14,8 @@ import numpy as np
 
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings.foreign.table import Table
-from riderless.experiments.recordings.played_parts import played_rows
 from riderless.experiments.recordings.quality.checked import Recorded
+from riderless.experiments.recordings.torque_law import played_rows
 from riderless.models import catalogue
 from riderless.models.array_types import Array
 

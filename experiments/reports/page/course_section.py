@@ -90,3 +90,18 @@ class CourseSection:
                 ax.set_ylabel(head)
             figure.set_layout_engine("constrained")
         return figure
+
+
+# Section of the report on what a campaign was said to see before it was run.
+
+
+@dataclass(frozen=True)
+class ForeseenSection:
+    """Smallest errors that the runs of one bicycle would show, as text."""
+
+    bicycle: str
+    sentence: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str
+    advice: str

@@ -18,7 +18,6 @@ from riderless.experiments.reports.eigenvalues import (
     figure_style,
     new_figure,
 )
-from riderless.experiments.reports.timeline.path_map import draw_path
 from riderless.experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, Timeline, decimated
 from riderless.experiments.reports.timeline.ridden_path import RiddenPath
 from riderless.hil.loop.states import State
@@ -27,6 +26,31 @@ from riderless.models.array_types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+# Map of a path: asked and ridden, seen from above, the right-hand side below as on a chart of the road ahead.
+
+
+_MARGIN = 2.0  # m, of the path asked that is shown beyond what was ridden
+
+
+def draw_path(ax: "Axes", ridden: RiddenPath) -> None:
+    """Draw the path asked and the one ridden into axes of their own; y grows downwards, for it is to the right."""
+    near = (ridden.asked_x > ridden.x.min() - _MARGIN) & (ridden.asked_x < ridden.x.max() + _MARGIN)
+    ax.plot(ridden.asked_x[near], ridden.asked_y[near], color=MUTED_COLOUR, lw=2.6, alpha=0.5, solid_capstyle="butt")
+    ax.plot(ridden.x, ridden.y, color=BLUE, lw=0.9)
+    ax.plot(ridden.x[:1], ridden.y[:1], "o", color=INK_COLOUR, ms=3.0)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.invert_yaxis()
+    ax.set_ylabel("y [m]", labelpad=2.0)
+    ax.set_xlabel("x [m]", labelpad=1.0)
+    ax.tick_params(length=2.0, pad=1.5)
+    words = (
+        f"{ridden.name}, at {ridden.speed:g} m/s: asked (broad, grey) and ridden by the estimate (line, from the dot)\n"
+        f"beside it {1e3 * ridden.rms:.0f} mm rms, {1e3 * ridden.most:.0f} mm at most"
+    )
+    ax.set_title(words, fontsize=6.8, color=MUTED_COLOUR, loc="left", pad=3.0)
+
 
 WIDTH = 7.1  # in: a sheet of A4 between its margins
 COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report at least, and of one on its own

@@ -11,8 +11,7 @@ from riderless.experiments.analysis.identification.initial_state import (
     machine_in,
     nonlinear_initial_state,
 )
-from riderless.experiments.analysis.windows.cut import make_window
-from riderless.experiments.analysis.windows.speed import measured_speed
+from riderless.experiments.analysis.windows.cut import make_window, measured_speed
 from riderless.experiments.datatypes import Response
 from riderless.experiments.reports.analyze import analyze
 from riderless.experiments.theory.theory import open_loop

@@ -1,6 +1,6 @@
 """A difference quotient goes to the other side where nothing can be on the first."""
 
-from riderless.experiments.analysis.either_side import either_side
+from riderless.experiments.analysis.identification.output_error import either_side
 from riderless.models.errors import InputError
 
 

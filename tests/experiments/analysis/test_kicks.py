@@ -9,7 +9,7 @@ import pytest
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.analysis.windows.kicks import KickRules, find_kicks
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
-from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
+from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN
 from riderless.experiments.recordings.read import read_recording
 from riderless.hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed

@@ -10,7 +10,7 @@ import pytest
 
 from riderless.experiments import analyze
 from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
-from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY, kicks_in_turn
+from riderless.experiments.emulation.hand import RELEASE_DELAY, kicks_in_turn
 from riderless.hil.design.methods import design
 from riderless.hil.loop.states import State
 from riderless.hil.runners.simulated_run import simulate

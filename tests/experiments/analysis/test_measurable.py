@@ -10,7 +10,7 @@ from riderless.experiments.analysis.identification.identifiability import (
     weave_measurability,
 )
 from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
-from riderless.experiments.emulation.hand_kicks import FIRST_KICK, KICK_SPACING, hand_kick
+from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, hand_kick
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.hil.design.methods import design
 from riderless.hil.design.sampled_plant import LoopTiming

@@ -12,9 +12,8 @@ import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
-from riderless.experiments.analysis.comparison.process_noise import estimate_process_noise
+from riderless.experiments.analysis.comparison.process_noise import driven_share, estimate_process_noise
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
-from riderless.experiments.analysis.process_noise.share import driven_share
 from riderless.experiments.analysis.verdict.nonlinear_causes import RiddenWindows
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterSearch, linear_predictions
 from riderless.experiments.analysis.windows.cut import make_window

@@ -8,9 +8,8 @@ from scipy.stats import binom
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.comparison.innovation_filter import TORQUE_TIMES, Stretch
-from riderless.experiments.analysis.comparison.process_noise import likeliest
-from riderless.experiments.analysis.process_noise.wording import noise_json, noise_sentence
-from riderless.experiments.analysis.verdict.withheld import why_not_in_wind
+from riderless.experiments.analysis.comparison.process_noise import likeliest, noise_json, noise_sentence
+from riderless.experiments.analysis.verdict.goodness_of_fit import why_not_in_wind
 from riderless.experiments.datatypes import ProcessNoise
 from riderless.experiments.reports.answer import answer_of
 from riderless.experiments.theory.process_noise import impulse_responses, torque_rows

@@ -8,7 +8,7 @@ import pytest
 
 from riderless.experiments import analyze
 from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
-from riderless.experiments.emulation.hand_kicks import RELEASE_DELAY, hand_kick
+from riderless.experiments.emulation.hand import RELEASE_DELAY, hand_kick
 from riderless.hil.design.methods import design
 from riderless.hil.loop.states import State
 from riderless.hil.runners.simulated_run import simulate

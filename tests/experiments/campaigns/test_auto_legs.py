@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.identification.forced_windows import kicked_segments
-from riderless.experiments.campaigns.adaptive.course import Course
+from riderless.experiments.campaigns.adaptive.course import Course, join_legs, legs_named
 from riderless.experiments.campaigns.adaptive.runs import LearningRuns, windows_of
 from riderless.experiments.campaigns.display import CampaignDisplay
 from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.folder import read_runs
-from riderless.experiments.campaigns.learning.legs import join_legs, legs_named
 from riderless.experiments.campaigns.run import run_conditions_in_lockstep
 from riderless.experiments.campaigns.session import run_campaign
 from riderless.experiments.experiment_design.choice import TimeCosts

@@ -8,9 +8,9 @@ import pytest
 
 from riderless.experiments.campaigns.adaptive.course import Course
 from riderless.experiments.campaigns.adaptive.rival_models import Rivals
+from riderless.experiments.campaigns.adaptive.runs import progress_words
 from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.folder import CAMPAIGN_FILE
-from riderless.experiments.campaigns.learning.document import progress_words
 from riderless.experiments.campaigns.session import run_campaign
 from riderless.experiments.experiment_design.knowledge import KnownSoFar
 from riderless.models.errors import InputError

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.foresight.drawn_bicycle import given_by
-from riderless.experiments.analysis.foresight.error_effects import WindowErrors
-from riderless.experiments.analysis.power.changed_window import FORESEEN_ERRORS
+from riderless.experiments.analysis.power.changed_window import FORESEEN_ERRORS, WindowErrors
 from riderless.experiments.analysis.power.detectable_size import SIZE_SETTLED, sizes_seen
 from riderless.experiments.analysis.power.expected_power import (
     ExpectedCondition,
@@ -18,14 +16,15 @@ from riderless.experiments.analysis.power.expected_power import (
     shrinkage,
     smallest_rejected,
 )
+from riderless.experiments.analysis.power.simulated_condition import given_by
 from riderless.experiments.analysis.verdict.conditions import fit_campaign
 from riderless.experiments.campaigns import session
 from riderless.experiments.campaigns.power_analysis import foresee
 from riderless.experiments.campaigns.session import open_campaign, rehearse_campaign
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.theory import run_theory
-from riderless.experiments.theory.drawn_machine import draw_machine
 from riderless.experiments.theory.theory import theory_for
+from riderless.experiments.theory.uncertainty_bands import draw_machine
 from riderless.hil.logs.header import new_header
 from riderless.hil.logs.log import RunRecorder
 from riderless.hil.runners import lockstep

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from riderless.experiments.campaigns import run as campaign
+from riderless.experiments.campaigns.display import operator_prompt
 from riderless.experiments.campaigns.file import read_campaign
 from riderless.experiments.campaigns.folder import read_runs
-from riderless.experiments.campaigns.operator_prompts import operator_prompt
 from riderless.experiments.campaigns.run import run_on_bicycle
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.terminal.operator import heed
 from riderless.experiments.terminal.progress import board_of
 from riderless.hil.logs.log import read_run

@@ -7,7 +7,7 @@ from riderless.experiments.campaigns.file import read_campaign
 from riderless.experiments.campaigns.protocols import PROTOCOLS
 from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs, grid_over
 from riderless.experiments.campaigns.protocols.speed_sweep import TIME_AFTER_KICK
-from riderless.experiments.emulation.hand_kicks import FIRST_KICK, RELEASE_DELAY
+from riderless.experiments.emulation.hand import FIRST_KICK, RELEASE_DELAY
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from tests.paths import DOCS

@@ -9,7 +9,7 @@ from riderless.experiments.campaigns import run as campaign
 from riderless.experiments.campaigns.protocols.treadmill import TREADMILL_PLAN, treadmill_conditions
 from riderless.experiments.campaigns.run import run_conditions_in_lockstep, run_in_real_time
 from riderless.experiments.campaigns.session import open_campaign
-from riderless.experiments.emulation.hand_kicks import KICKS_PER_RUN
+from riderless.experiments.emulation.hand import KICKS_PER_RUN
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.hil.logs.log import RUN_FILE, read_run
 from riderless.hil.runners.operator import Outcome

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from riderless.experiments.commands._emulated_machine import held_machine
+from riderless.experiments.commands._machines import held_machine
 from riderless.experiments.commands.run import _kicked
 from riderless.hil.logs.log import read_run
 from riderless.hil.rig.rig import Rig

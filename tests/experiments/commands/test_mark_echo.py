@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.terminal.operator import mark_echo
 from riderless.hil.logs.log import read_run
 from riderless.hil.rig.rig import Rig

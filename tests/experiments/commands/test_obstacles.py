@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.terminal.obstacles import ADVICE, beyond_gains, obstacles
 from riderless.firmware_interface.messages import FAULT_ENCODER, STATUS_FOREIGN, STATUS_STOP_BUTTON
 from riderless.hil.design.methods import design

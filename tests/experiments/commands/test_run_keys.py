@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.terminal.operator import heed
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import Demand, State

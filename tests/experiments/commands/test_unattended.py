@@ -11,7 +11,7 @@ import pytest
 
 from riderless.experiments.campaigns.session import run_campaign
 from riderless.experiments.commands._options import require_attended
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.terminal.campaign_display import UnattendedDisplay
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import State

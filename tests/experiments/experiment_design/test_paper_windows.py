@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.identification.forced_windows import kicked_segments
+from riderless.experiments.experiment_design.choice import window_information
 from riderless.experiments.experiment_design.paper_windows import (
     PaperKick,
     Sensors,
@@ -11,7 +12,6 @@ from riderless.experiments.experiment_design.paper_windows import (
     paper_theory,
     paper_window,
 )
-from riderless.experiments.planning.information import window_information
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.reports.identify import identify_parameters
 from riderless.hil.design.methods import design

@@ -4,8 +4,7 @@ from math import sin
 
 import pytest
 
-from riderless.experiments.emulation.ground_forces import ground_forces
-from riderless.experiments.emulation.plaything import PlayTruth
+from riderless.experiments.emulation.plaything import PlayTruth, ground_forces
 from riderless.models import load_bicycle
 from riderless.models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
 

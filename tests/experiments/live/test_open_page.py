@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from riderless.experiments.live.open_page import open_page
+from riderless.experiments.live.launch import open_page
 
 
 def test_a_page_that_fails_leaves_no_zombie(tmp_path, monkeypatch):

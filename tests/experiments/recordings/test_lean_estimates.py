@@ -7,9 +7,8 @@ import pytest
 
 from riderless.experiments.recordings.foreign import delft
 from riderless.experiments.recordings.foreign.formats.registry import read_table
-from riderless.experiments.recordings.lean_estimates import find_lean_faults
 from riderless.experiments.recordings.quality.checked import Recorded
-from riderless.experiments.recordings.quality.inspection import inspect_recording
+from riderless.experiments.recordings.quality.inspection import find_lean_faults, inspect_recording
 from riderless.experiments.recordings.read import read_recording
 from riderless.models.errors import InputError
 from tests.experiments.recordings.shaken_log import kicked

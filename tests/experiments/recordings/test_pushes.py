@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.experiments.emulation.hand import hand_kick
 from riderless.experiments.recordings.quality.kinematic_relations import band_pass_kernel, robust_factor, without_pushes
 from riderless.experiments.recordings.quality.unit_checks import check_units
 from riderless.experiments.recordings.runs import recorded_run

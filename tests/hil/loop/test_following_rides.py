@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from riderless.experiments.emulation.hand_kicks import hand_kick
+from riderless.experiments.emulation.hand import hand_kick
 from riderless.firmware_interface.twins.faults import Fault, FaultKind
 from riderless.hil.design.methods import design
 from riderless.hil.loop.states import Cause, State

@@ -42,7 +42,7 @@ def test_a_virtual_bicycle_is_not_even_started(small_disk, monkeypatch):
     def started(*_, **__):
         raise AssertionError("the virtual bicycle was started")
 
-    monkeypatch.setattr("riderless.experiments.emulation.spawn.start_twin", started)
+    monkeypatch.setattr("riderless.experiments.emulation.workstand.start_twin", started)
     arguments = ["run", "--emulated", "--duration", "3300", "--out", str(small_disk / "runs")]
     refused = CliRunner().invoke(app, arguments).exception
     assert isinstance(refused, InputError)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.hil.logs.log import RUN_FILE, read_run
 from riderless.hil.loop.states import Cause, State
 from riderless.hil.runners import session

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.firmware_interface.errors import DeviceError
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import State

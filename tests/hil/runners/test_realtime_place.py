@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.hil.design.methods import design
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import State

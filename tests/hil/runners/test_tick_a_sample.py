@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.emulation.spawn import raise_priority, start_twin
+from riderless.experiments.emulation.workstand import raise_priority, start_twin
 from riderless.experiments.recordings.runs import played_torque
 from riderless.firmware_interface.messages import COMMAND, RAW
 from riderless.firmware_interface.node.protocol import encode_command, encode_sample

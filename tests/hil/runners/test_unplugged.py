@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import State
 from riderless.hil.rig.file import read_rig

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from riderless.experiments.emulation.hand_kicks import KICK_AHEAD, KICK_HEIGHT
+from riderless.experiments.emulation.hand import KICK_AHEAD, KICK_HEIGHT
 from riderless.firmware_interface.devices.registry import device
 from riderless.hil.design.methods import design
 from riderless.hil.design.schedule import GainSchedule

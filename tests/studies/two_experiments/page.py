@@ -11,8 +11,8 @@ from riderless.experiments.analysis.frequency_response.response import JUDGED_OU
 from riderless.experiments.dynamics import Theory, unit_of
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.recordings.foreign.delft import DELFT_BICYCLE
-from riderless.experiments.recordings.played_parts import played_parts
 from riderless.experiments.recordings.read import find_recordings, read_recording
+from riderless.experiments.recordings.torque_law import played_parts
 from riderless.models import catalogue
 from riderless.models.array_types import ComplexArray
 from tests.studies.two_experiments.joint import SHAKEN, WHOLE, ExperimentAnswer

@@ -9,7 +9,7 @@ from pathlib import Path
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.verdict.conditions import fit_campaign
-from riderless.experiments.analysis.verdict.withheld import why_not_in_wind
+from riderless.experiments.analysis.verdict.goodness_of_fit import why_not_in_wind
 from riderless.experiments.campaigns.sweeps import spread
 from riderless.models.errors import InputError
 from tests.studies.answer_lines import end_last_line, whole_lines

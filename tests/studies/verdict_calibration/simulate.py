@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
 from riderless.experiments.datatypes import Response
-from riderless.experiments.emulation.hand_kicks import (
+from riderless.experiments.emulation.hand import (
     FIRST_KICK,
     KICK_SPACING,
     KICKS_PER_RUN,
@@ -16,10 +16,10 @@ from riderless.experiments.emulation.hand_kicks import (
     kicks_in_turn,
 )
 from riderless.experiments.recordings.run_response import response_of_run
-from riderless.experiments.theory.drawn_machine import draw_machine
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.experiments.theory.run_theory import how_well_known, theory_with
 from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theory.uncertainty_bands import draw_machine
 from riderless.firmware_interface.twins.faults import Fault, FaultKind, Faults
 from riderless.hil.design.methods import GainSchedule, design
 from riderless.hil.logs.header import new_header

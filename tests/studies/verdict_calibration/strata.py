@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riderless.experiments.emulation.hand_kicks import HAND_KICK_LENGTHS
+from riderless.experiments.emulation.hand import HAND_KICK_LENGTHS
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from riderless.models.parameters import Bicycle

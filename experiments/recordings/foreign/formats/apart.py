@@ -1,5 +1,6 @@
 """Reading in a process of its own: a library that a file crashes, stops or fills with gigabytes does so there."""
 
+import importlib
 import os
 import pickle  # noqa: S403
 import resource
@@ -7,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 from riderless.hil.memory import bounded_memory
@@ -72,3 +74,17 @@ def _crashed(path: Path, ended: int) -> str:
     if ended == -signal.SIGXCPU:
         why = f"did not come to an end in {MOST_SECONDS} s"
     return f"wanted a file that its library can read, found one at which the library {why}: {path}; save it again"
+
+
+# Libraries that only some files need.
+
+
+def import_extra(module: str, path: Path) -> ModuleType:
+    """Import a module; where it is not installed, raise InputError with how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InputError(
+            f"{path} needs the library {module}, which is not installed; install it: "
+            "python -m pip install 'riderless[formats]'"
+        ) from None

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.recordings.foreign.formats.apart import read_apart
-from riderless.experiments.recordings.foreign.formats.extras import import_extra
+from riderless.experiments.recordings.foreign.formats.apart import import_extra, read_apart
 from riderless.experiments.recordings.foreign.table import (
     Table,
     dotted_name,

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.recordings.foreign.formats.apart import read_apart
-from riderless.experiments.recordings.foreign.formats.extras import import_extra
+from riderless.experiments.recordings.foreign.formats.apart import import_extra, read_apart
 from riderless.experiments.recordings.foreign.table import Table, is_wanted, require_columns_few
 from riderless.hil.memory import require_memory
 from riderless.models.errors import InputError

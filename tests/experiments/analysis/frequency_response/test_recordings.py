@@ -6,8 +6,8 @@ import pytest
 from riderless.experiments.analysis.frequency_response.goodness_of_fit import goodness
 from riderless.experiments.analysis.frequency_response.recordings import recorded_response
 from riderless.experiments.recordings.foreign import delft
-from riderless.experiments.recordings.played_parts import played_parts
 from riderless.experiments.recordings.read import read_recording
+from riderless.experiments.recordings.torque_law import played_parts
 from riderless.experiments.reports.analyze import analyze
 from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import Variant

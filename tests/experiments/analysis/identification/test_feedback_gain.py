@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.identification.feedback_gain import estimate_gain
-from riderless.experiments.analysis.measured_eigenvalues.table import read_eigenvalues
+from riderless.experiments.analysis.identification.feedback_gain import estimate_gain, read_eigenvalues
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from riderless.models.linear.whipple import input_matrix, system_matrix

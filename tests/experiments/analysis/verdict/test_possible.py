@@ -7,10 +7,9 @@ import pytest
 
 from riderless.experiments.analysis.identification.output_error import Segment
 from riderless.experiments.analysis.verdict import goodness_of_fit
-from riderless.experiments.analysis.verdict.candidate import CandidateCause
+from riderless.experiments.analysis.verdict.candidate import CandidateCause, impossible, nearest_possible
 from riderless.experiments.analysis.verdict.causes import rank_causes
 from riderless.experiments.analysis.verdict.conditions import CampaignFit
-from riderless.experiments.analysis.verdict.possible import impossible, nearest_possible
 from riderless.experiments.analysis.verdict.wording import what_would_explain
 from riderless.experiments.theory.free_response import simulate_free_response
 from riderless.experiments.theory.theory import lean_feedback, open_loop

@@ -8,9 +8,13 @@ import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
-from riderless.experiments.analysis.process_noise.share import driven_share
-from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE, bicycle_verdict
-from riderless.experiments.analysis.verdict.withheld import GREATEST_DRIVEN_SHARE, why_withheld
+from riderless.experiments.analysis.comparison.process_noise import driven_share
+from riderless.experiments.analysis.verdict.goodness_of_fit import (
+    GREATEST_DRIVEN_SHARE,
+    SIGNIFICANCE,
+    bicycle_verdict,
+    why_withheld,
+)
 from tests.studies.verdict_calibration.simulate import campaign_responses
 from tests.studies.verdict_calibration.strata import TUNED_ON, study_campaigns
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riderless.experiments.emulation.spawn import start_twin
+from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.live.hello import hello_of
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.experiments.live.schema import LiveStatus, as_text
