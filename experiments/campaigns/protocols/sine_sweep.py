@@ -1,4 +1,4 @@
-"""Steer-torque sine sweep: frequency response of the loop and of the plant (`experiments.frequency.response`)."""
+"""Steer-torque sine sweep: frequency response of the loop and of the plant (`frequency_response.response`)."""
 
 from pydantic import Field
 

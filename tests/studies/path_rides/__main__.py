@@ -1,4 +1,4 @@
-"""Table of the rides for a page: ``python -m riderless.experiments.studies.path_rides --seeds 3 docs/paths.md``."""
+"""Table of the rides for a page: ``python -m tests.studies.path_rides --seeds 3 docs/paths.md``."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.studies.path_rides.ride import RideResult, one_ride
 from tests.studies.path_rides.tasks import ride_tasks
 
-RIDES_TABLE = "table of `python -m riderless.experiments.studies.path_rides{}`"
+RIDES_TABLE = "table of `python -m tests.studies.path_rides{}`"
 RIDE_DRIVES = {"torque": None} | {kind: InnerLoop(kind=kind, bandwidth=50.0, damping=1.0) for kind in ("rate", "angle")}
 
 

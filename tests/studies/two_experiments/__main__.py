@@ -1,6 +1,6 @@
 """Identify from both experiments and write the page's tables.
 
-``python -m riderless.experiments.studies.two_experiments DATA PAGE``
+``python -m tests.studies.two_experiments DATA PAGE``
 
 DATA holds delft_treadmill, delft_bode and delft_calibration. PAGE has the marks of `PAGE_MARKS`, or is refused.
 """
