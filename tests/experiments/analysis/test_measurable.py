@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.identification import identifiability
 from riderless.experiments.analysis.identification.identifiability import (
     WeaveMeasurability,
     emulated_loop,
@@ -96,9 +97,7 @@ def test_the_kick_gives_the_lean_rate_that_the_plants_gives():
     # at rest, T_phi = -z F and T_delta = x c cos(lam) / w F turn the bicycle by M^-1 (Meijaard et al. 2007, eq. 5.3)
     bicycle, kick = load_bicycle("Silver"), Kick(0.5, impulse=4.0, duration=0.1)
     loop = emulated_loop(design(bicycle, "off", [6.0]))
-    from riderless.experiments.analysis.identification.identify import identifiability as measurable
-
-    response = measurable._kicked(loop, 6.0, [kick], 0.5)
+    response = identifiability._kicked(loop, 6.0, [kick], 0.5)
     scenario = Scenario(speed=((0.0, 6.0),), kicks=(kick,), seed=3)
     run = response_of_run(simulate(bicycle, loop.schedule, scenario=scenario, duration=1.0))
     after = run.t >= run.t[np.flatnonzero(run.free)[0]]
