@@ -46,6 +46,7 @@ def test_the_hardest_ride_stays_on_the_belt(ridden):
     assert 0.005 < ridden.rms < 0.05
 
 
+@pytest.mark.slow
 def test_the_usual_weights_come_too_near_to_the_edge():
     """What the weights are for: the supervisor ends such a ride 5 cm from the edge, before a wheel is off."""
     result = ride_belt(replace(HARD, weights=()))
@@ -54,6 +55,7 @@ def test_the_usual_weights_come_too_near_to_the_edge():
     assert 0.54 < result.farthest < 0.75
 
 
+@pytest.mark.slow
 def test_a_kick_that_is_too_hard_takes_it_off():
     result = ride_belt(replace(HARD, lean_rate=0.6))
     assert result.ended in ("BELT_EDGE", "a wheel left the belt")

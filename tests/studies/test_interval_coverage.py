@@ -103,6 +103,7 @@ def test_noise_alone_by_blocks_is_too_sure_of_itself(small):
     assert np.all(np.mean([a.held for a in mine], axis=0) < 0.85)
 
 
+@pytest.mark.slow
 def test_an_emulated_run_is_asked_the_same():
     answers = next(ask_of_emulated_runs(4, ("single_mode",)))
     assert len(answers) == 3

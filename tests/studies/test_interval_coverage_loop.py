@@ -45,6 +45,7 @@ def test_the_emulated_instruments_are_as_noisy_as_they_are_told():
     assert thrice.p[0]["instruments"]["noise"] == pytest.approx(3.0 * once.p[0]["instruments"]["noise"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", [LEAN, LQR])
 def test_intervals_hold_the_truth_in_closed_loop(cell):
     found = [one for one in ask_joint_fit((cell, 10, 3)) if one.ok]
@@ -67,6 +68,7 @@ def test_what_is_left_of_the_readings_is_white_noise_of_the_instruments(rough):
     assert np.mean(lag, axis=0) == pytest.approx([0.0] * 3, abs=0.08)
 
 
+@pytest.mark.slow
 def test_the_speed_that_the_controller_read_is_part_of_the_motion(rough):
     """Near 6.5 m/s the lean-rate law's gain hangs on the noise of the wheel."""
     window = find_windows(rough)[0][0]
@@ -79,6 +81,7 @@ def test_the_speed_that_the_controller_read_is_part_of_the_motion(rough):
     assert errors[1] > 5 * errors[0]
 
 
+@pytest.mark.slow
 def test_identification_says_how_well_it_knows():
     found = [ask_identification((LoopSetting("DelftSbW2024", 0.0, 1.0), 40 + k)) for k in range(2)]
     z = np.array([one.error / one.std for one in found])
@@ -87,6 +90,7 @@ def test_identification_says_how_well_it_knows():
     assert (found[0].std < 0.2 * np.array(list(WIDE_PRIORS.values()))).all()  # the data tell, not the prior
 
 
+@pytest.mark.slow
 def test_the_verdict_by_joint_fits_accepts_the_truth_and_rejects_a_weak_drive(tmp_path):
     def p(name, emulation=Emulation()):
         responses = lockstep(tmp_path / name, emulation, ("3.8",)).responses

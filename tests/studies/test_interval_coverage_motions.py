@@ -39,12 +39,14 @@ def test_a_large_motion_goes_through_the_nonlinear_bicycle_and_says_so(tmp_path)
     assert "through the nonlinear bicycle: 2 of 2 windows" in window_table(found.comparisons).caption
 
 
+@pytest.mark.slow
 def test_a_machine_emulated_by_linear_equations_stays_linear(tmp_path):
     found = analysed(tmp_path / "run", MotionSetting("Pista", "lqr", 5.0, 0.85, model="linear"))
     assert not any(c.prediction.nonlinear for c in found.comparisons)
     assert all(c.agrees for c in found.comparisons)
 
 
+@pytest.mark.slow
 def test_a_ramp_says_what_a_fit_should_find(tmp_path):
     found = analysed(tmp_path / "run", MotionSetting("Rigid", "lqr", 4.5, 0.35, ramp=-0.2))
     told = [c for c in found.comparisons if "because the speed changes by -0." in c.prediction.status]
@@ -55,6 +57,7 @@ def test_a_ramp_says_what_a_fit_should_find(tmp_path):
     assert "a fit should not find the frozen" in window_table(found.comparisons).caption
 
 
+@pytest.mark.slow
 def test_a_bias_moves_the_steer_on_a_ramp_and_no_prediction():
     """A biased accelerometer shifts the steer by as much as the speed says: four runs were -2.6 deviations off."""
     z = []

@@ -48,6 +48,7 @@ def test_its_windows_show_the_gains_without_place(tmp_path):
     assert 0.1 < response.lane.farthest < 0.6
 
 
+@pytest.mark.slow
 def test_how_far_it_goes_is_rehearsed_against_the_belt():
     refusal = dry_run(planned(0.6, push_Nm=3.0)).refusal
     assert "too near to the edge" in refusal or "left the belt" in refusal

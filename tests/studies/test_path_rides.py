@@ -19,7 +19,9 @@ RIDDEN = (
 )
 
 
-@pytest.mark.parametrize(("name", "bicycle"), RIDDEN)
+@pytest.mark.parametrize(
+    ("name", "bicycle"), [RIDDEN[0], *(pytest.param(*ridden, marks=pytest.mark.slow) for ridden in RIDDEN[1:])]
+)
 def test_a_task_is_met(name, bicycle):
     result = ride_task(TASKS[name], bicycle, seed=11)
     assert result.cause == ""
@@ -28,6 +30,7 @@ def test_a_task_is_met(name, bicycle):
     assert "| yes | - |" in rides_markdown([result], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "bicycle", "kind"),
     [("circle of 10 m, 4 m/s", "Silver", "rate"), ("circle of 10 m, 4 m/s", "Benchmark", "angle")],
@@ -38,6 +41,7 @@ def test_a_task_is_met_by_a_drive_that_obeys_its_steer(name, bicycle, kind):
     assert 0.005 < result.asked <= dict(TASKS[name].wanted)[bicycle]
 
 
+@pytest.mark.slow
 def test_the_true_place_is_that_of_the_ride():
     """A ride that ends early, or leaves its path, shows."""
     result = ride_task(TASKS["lane, 3 m/s, still air"], "Silver", seed=11)

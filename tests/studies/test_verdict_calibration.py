@@ -109,12 +109,14 @@ def test_each_stratum_is_another_one_than_all_others():
     assert all(one not in named_alike[:i] for i, one in enumerate(named_alike))
 
 
+@pytest.mark.slow
 def test_runs_on_a_ramp_slow_down_as_the_page_says():
     campaign = next(one for one in study_campaigns(16, 5, ("ramp",), ("Rigid",)) if one.method == "off")
     for response in campaign_responses(campaign):
         assert 0.095 < -np.polyfit(response.t[response.free], response.v[response.free], 1)[0] < 0.205  # m/s^2
 
 
+@pytest.mark.slow
 def test_drawn_bicycles_differ_and_certain_ones_do_not():
     drawn, certain = (
         next(one for one in study_campaigns(16, 5, (name,), ("Rigid",)) if one.method == "off")
