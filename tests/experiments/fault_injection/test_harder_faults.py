@@ -380,6 +380,7 @@ def evaluate_sabotaged(sabotage, population, options):
     return [evaluate_genes(genes, options, sabotage) for genes in population]
 
 
+@pytest.mark.slow
 def test_a_search_finds_what_chance_hardly_does():
     """With the comparisons of sensors asleep 200 searched cases find more than twice what 200 drawn ones do."""
     options = CaseOptions(length=6.0, pool=ThreatPool.SLOW)
@@ -393,7 +394,7 @@ def test_a_search_finds_what_chance_hardly_does():
 def test_a_search_is_the_same_on_any_number_of_processes():
     def found(jobs: int, seed: int) -> list[tuple]:
         with evaluating(jobs) as evaluate:
-            return [(one.replay, one.level) for one in search_unsafe(130, seed, CaseOptions(), evaluate).worst]
+            return [(one.replay, one.level) for one in search_unsafe(70, seed, CaseOptions(), evaluate).worst]
 
     alone = found(1, 2)
     assert alone == found(2, 2)

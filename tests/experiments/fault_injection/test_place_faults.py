@@ -28,7 +28,7 @@ def test_every_fault_of_a_twin_is_a_threat():
 
 
 def test_promises_are_kept():
-    results = run_cases(2 * len(NAMES), seed=5, jobs=1, options=PLACE)
+    results = run_cases(len(NAMES), seed=5, jobs=1, options=PLACE)
     assert [result.complaints for result in results if result.complaints] == []
     outcomes = {name: {result.outcome for result in results if result.threat == name} for name in NAMES}
     assert outcomes["fixes lost"] == outcomes["place jumps"] == {"PLACE_LOST"}
