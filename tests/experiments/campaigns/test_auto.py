@@ -187,6 +187,7 @@ def test_what_can_never_be_known_is_said_before_anything_runs(tmp_path):
     assert not list(tmp_path.glob("*/*"))
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_the_budget_ends_it_and_says_how_much_longer(tmp_path):
     made = run_campaign(plan_campaign(settings(until="drive_gain +- 0.0002", minutes=0.4)), tmp_path)
     assert made.course.ending.kind == "spent"
@@ -195,6 +196,8 @@ def test_the_budget_ends_it_and_says_how_much_longer(tmp_path):
     assert not made.complete
 
 
+@pytest.mark.usefixtures("_unreported")
+@pytest.mark.slow
 def test_a_killed_one_goes_on_as_if_nothing_had_been(learnt, tmp_path):
     file = tmp_path / "auto.toml"
     file.write_text(TEXT)

@@ -36,9 +36,10 @@ def with_legs(rig="", **protocol):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory, without_report):
     """Campaign whose runs may have two legs each."""
-    return run_campaign(plan_campaign(with_legs()), tmp_path_factory.mktemp("legs"))
+    with without_report():
+        return run_campaign(plan_campaign(with_legs()), tmp_path_factory.mktemp("legs"))
 
 
 def test_a_run_of_two_legs_changes_its_speed_between_the_kicks():
@@ -101,6 +102,7 @@ class Killed(CampaignDisplay):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_killed_between_two_legs_it_goes_on_as_if_nothing_had_been(made, tmp_path):
     child = os.fork()
     if child == 0:

@@ -10,7 +10,6 @@ import pytest
 from riderless.experiments.campaigns.findings import FREQUENCY_FILE
 from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
 from riderless.experiments.recordings.read import read_recording
-from riderless.experiments.reports import files
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import Verdict
 from riderless.hil.runners.replay import replay
@@ -23,10 +22,7 @@ EXAMPLES = DOCS / "campaigns"
 
 
 def campaign_of(name, tmp_path_factory, **changes):
-    """`riderless campaign EXAMPLE --lockstep --json`: its document and folder; with less to do, where said so.
-
-    Figures are files only in the slow test of every example as it stands.
-    """
+    """`riderless campaign EXAMPLE --lockstep --json`: its document and folder; with less to do, where said so."""
     out = tmp_path_factory.mktemp(name)
     text = (EXAMPLES / f"{name}.toml").read_text().replace('"../rigs/', f'"{EXAMPLES.parent}/rigs/')
     for key, value in changes.items():
@@ -44,8 +40,6 @@ def campaign_of(name, tmp_path_factory, **changes):
         said = io.StringIO()
         words = ["riderless", "campaign", str(file), "--lockstep", "--json", "--out", str(out)]
         patch.setattr(sys, "argv", words)
-        if changes:
-            patch.setattr(files, "save_figures", lambda *_: [])
         with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
             cli.main()
     document = json.loads(said.getvalue())
@@ -71,15 +65,16 @@ def z_of(document):
     return np.array([[w["z_re"], w["z_im"]] for w in document["windows"]])
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_treadmill(tmp_path_factory):
     document, folder = campaign_of("treadmill", tmp_path_factory, repeats=1, kicks=2)
     assert len(document["runs"]) == 6
     assert len(document["windows"]) >= 10
     assert np.mean(np.all(np.abs(z_of(document)) <= 3, axis=1)) > 0.9
     assert json.loads((folder / CAMPAIGN_FILE).read_text())["planned"] == [run["condition"] for run in document["runs"]]
-    assert (folder / "report.html").exists()
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_release(tmp_path_factory):
     document, folder = campaign_of("release", tmp_path_factory, repeats=2)
     bicycle = catalogue.load_bicycle("Benchmark")
@@ -106,6 +101,7 @@ def test_release(tmp_path_factory):
         assert np.all(np.array(begins) - off[: len(begins)] >= 0.3), "and the caster after it"
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_coast_down(tmp_path_factory):
     document, _ = campaign_of("coast_down", tmp_path_factory, bicycles='["Silver"]')
     assert len(document["windows"]) >= 6
@@ -115,6 +111,7 @@ def test_coast_down(tmp_path_factory):
     assert np.mean(np.all(np.abs(z_of(document)) <= 3, axis=1)) > 0.85
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_speed_sweep(tmp_path_factory):
     document, _ = campaign_of("speed_sweep", tmp_path_factory, kicks=3, from_m_s=4.8, to_m_s=3.9)
     v = sorted(w["v_mean"] for w in document["windows"])
@@ -129,6 +126,7 @@ def test_speed_sweep(tmp_path_factory):
         assert measured == pytest.approx(like, abs=0.04)
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_controllers(tmp_path_factory):
     document, folder = campaign_of("controllers", tmp_path_factory, repeats="2\nkicks = 1")
     assert len({w["label"] for w in document["windows"]}) == 6
@@ -140,6 +138,7 @@ def test_controllers(tmp_path_factory):
     assert len(scenarios) == 4
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_sine_sweep(tmp_path_factory):
     document, folder = campaign_of("sine_sweep", tmp_path_factory)
     assert document["windows"] == []

@@ -1,10 +1,7 @@
 """Campaigns under a drive that obeys a steer rate (the third part of `make run`) or a steer angle."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -13,6 +10,7 @@ from riderless.experiments.campaigns.file import plan_campaign, read_campaign
 from riderless.experiments.campaigns.rehearsal import dry_run
 from riderless.experiments.campaigns.session import run_campaign
 from riderless.models.errors import InputError
+from tests.experiments.commands.test_cli import call
 from tests.hil.design.test_steered_compensators import CHALMERS
 from tests.paths import ROOT
 
@@ -54,18 +52,17 @@ def test_method_of_another_drive_is_refused(method):
         plan_campaign(settings, ROOT / "docs/rigs")
 
 
-@pytest.mark.timeout(600)  # all may have to be compiled
-def test_every_kick_is_found_and_agrees_with_the_prediction(tmp_path):
-    command = [sys.executable, "-m", "riderless.experiments.cli", "campaign", FILE, "--out", str(tmp_path)]
-    done = subprocess.run([*command, "--json"], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=590)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+def test_every_kick_is_found_and_agrees_with_the_prediction(tmp_path, capsys, monkeypatch):
+    code, out, err = call(capsys, monkeypatch, "campaign", ROOT / FILE, "--out", tmp_path, "--json")
+    assert code == 0, err
+    found = json.loads(out)
     assert len(found["windows"]) == 9
     assert all(abs(window["z_re"]) < 3.0 and abs(window["z_im"]) < 3.0 for window in found["windows"])
     assert all(verdict["p"] > 0.01 for verdict in found["verdicts"])
     assert "<svg" in (tmp_path / "rate_drive" / "report.html").read_text()
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_modes_under_an_angle_drive_agree_with_the_prediction_where_the_cascade_lets_them_last(tmp_path):
     result = run_campaign(ROOT / "docs/campaigns/angle_drive.toml", tmp_path)
     assert result.missing == []
@@ -75,6 +72,7 @@ def test_modes_under_an_angle_drive_agree_with_the_prediction_where_the_cascade_
     assert all(verdict["p"] > 0.01 for verdict in found["verdicts"])
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_laws_with_states_are_measured_and_predicted_under_a_rate_drive(tmp_path):
     """A PI on the yaw rate around the cascade, and a law in Python, on Silver, which no gains here were chosen on."""
     rig = (ROOT / "docs/rigs/rate-drive.toml").read_text(encoding="utf-8")

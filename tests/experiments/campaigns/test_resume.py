@@ -32,6 +32,7 @@ from riderless.hil.logs.log import RUN_FILE as LOG
 from riderless.hil.logs.log import RunWriter, read_run
 from riderless.hil.runners.operator import Outcome
 from riderless.models.errors import InputError
+from tests.experiments.commands.test_cli import call
 
 TEXT = """
 name = "to be stopped"
@@ -104,7 +105,8 @@ def unwrapped(text):
     return "".join(text.split())
 
 
-def test_killed_interrupted_and_finished(file):
+@pytest.mark.usefixtures("_unreported")
+def test_killed_interrupted_and_finished(file, capsys, monkeypatch):
     folder = file.parent / "runs" / "long"
     first = start(file)
     wait_for(3, folder, first)
@@ -132,8 +134,7 @@ def test_killed_interrupted_and_finished(file):
     causes = [run.outcome.cause for run in stopped]  # before a run listens to signals, Python does
     assert all("SIGINT" in cause or cause.startswith("KeyboardInterrupt") for cause in causes), causes
 
-    third = start(file, "--resume", "--json")
-    code, out, err = finish(third)
+    code, out, err = call(capsys, monkeypatch, "campaign", file, "-o", file.parent / "runs", "--resume", "--json")
     assert code == 0, err
     assert between.items() <= logs(folder).items()
     document = json.loads(out)
@@ -258,7 +259,6 @@ def test_a_finished_campaign_is_begun_anew_unless_told_otherwise(file, begun, mo
 
 def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatch):
     """Seed, model and simulated time make another campaign, refused: the command told has them."""
-    from tests.experiments.commands.test_cli import call
 
     def interrupted(conditions, *_):
         raise KeyboardInterrupt

@@ -76,6 +76,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_settings_are_run_and_gone_on_with(tmp_path):
     first = run_campaign(SETTINGS, tmp_path, display=Witness(stop_after=1))
     assert first.interrupted
@@ -106,6 +107,7 @@ def test_a_stop_while_it_analyses_keeps_the_runs(tmp_path):
     assert second.findings.page.is_file()
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_the_function_finds_what_the_command_finds(tmp_path, file, capsys, monkeypatch):
     code, out, _ = call(capsys, monkeypatch, "campaign", file, "--lockstep", "--json", "--out", tmp_path / "command")
     assert code == 0
@@ -213,6 +215,7 @@ def test_a_person_at_the_terminal_is_shown_and_asked(tmp_path, wired, shown):
     assert len(result.missing) == 2
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_a_terminal_shows_a_campaign_in_lockstep(tmp_path, file, shown):
     display = TerminalDisplay(lambda pressed, operator: None)
     result = run_campaign(file, tmp_path, display=display)
@@ -234,6 +237,7 @@ def begun_before(tmp_path):
     return tmp_path / "old.toml"
 
 
+@pytest.mark.usefixtures("_unreported")
 def test_a_campaign_that_an_older_version_began_goes_on(begun_before):
     folder = begun_before.parent / "runs" / "old"
     old, whole = read_campaign_record(folder), read_campaign(begun_before)

@@ -25,6 +25,7 @@ def planned(folder, drive, method, **protocol):
     return planned_sweep(folder, drive, method, kind="identification", duration_s=24.0, **protocol)
 
 
+@pytest.mark.usefixtures("_unreported")
 @pytest.mark.parametrize(("kind", "method", "signal"), [("rate", "cascade", "multisine"), ("angle", "lqg", "steps")])
 def test_what_the_drive_plays_is_all_played_and_answered_as_predicted(kind, method, signal, tmp_path):
     campaign = planned(tmp_path, kind, method, signal=signal)

@@ -24,6 +24,7 @@ def planned(folder, drive, method, **protocol):
     return plan_campaign(settings, folder)
 
 
+@pytest.mark.usefixtures("_unreported")
 @pytest.mark.parametrize(("kind", "method"), [("rate", "cascade"), ("angle", "lqg")])
 def test_loop_and_plant_answer_as_predicted(kind, method, tmp_path):
     """An emulated drive whose inner loop looks at its steer 50 times in 1 / bandwidth fails here: p = 0.01 and 3e-6."""
