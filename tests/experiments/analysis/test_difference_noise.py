@@ -38,8 +38,15 @@ def compared(response):
     return np.array([fit.re - found.like.real, fit.im - found.like.imag]), found
 
 
-@pytest.mark.parametrize(("method", "v"), [("lqr", 4.0), ("poles", 5.0)])
-@pytest.mark.parametrize("noise", [0.3, 3.0])
+@pytest.mark.parametrize(
+    ("method", "v", "noise"),
+    [
+        ("lqr", 4.0, 0.3),
+        ("poles", 5.0, 3.0),
+        pytest.param("lqr", 4.0, 3.0, marks=pytest.mark.slow),
+        pytest.param("poles", 5.0, 0.3, marks=pytest.mark.slow),
+    ],
+)
 def test_noise_of_a_loop_is_followed_exactly(method, v, noise):
     bicycle = catalogue.load_bicycle("Benchmark")
     rig = Rig(bicycle)

@@ -77,7 +77,10 @@ def test_dry_friction_is_told_from_viscous_and_from_the_drive():
 
 @pytest.mark.parametrize(
     ("truth", "other"),
-    [({"steer_scale": 0.86}, "M_phi_phi"), ({"M_phi_phi": 0.84}, "steer_scale")],
+    [
+        ({"steer_scale": 0.86}, "M_phi_phi"),
+        pytest.param({"M_phi_phi": 0.84}, "steer_scale", marks=pytest.mark.slow),
+    ],
 )
 def test_scale_or_lean_inertia(truth, other):
     """Kicks at three speeds and a shaken handle tell them apart: the wrong one stays at its nominal value."""

@@ -70,8 +70,8 @@ def test_the_likeliest_size_of_the_effect_is_near_the_true_one():
     assert pooled.variances[pooled.likeliest] == pytest.approx([50.0, 50.0], rel=0.7)
 
 
-def judged(responses, estimator="single_mode"):
-    found = analyze_responses(responses, estimator=estimator)
+def judged(responses):
+    found = analyze_responses(responses, estimator="single_mode")
     by_source = {r.source: r for r in responses}
     return [(by_source[c.window.source], c) for c in found.comparisons]
 
@@ -133,9 +133,10 @@ def test_a_weak_drive_is_rejected_although_the_bicycle_is_uncertain(monkeypatch)
     assert bicycle_verdict("Pista", judged(two), causes=False).explained is False
 
 
-def test_an_uncalibrated_estimator_brings_no_verdict(drawn):
-    group = judged(drawn[1][:1], "era")
-    found = bicycle_verdict("Rigid", group)
+def test_an_uncalibrated_estimator_brings_no_verdict(group):
+    response, c = group[0]
+    (by_era,) = analyze_responses([response], (c.window.t_start, c.window.t_end), "era").comparisons
+    found = bicycle_verdict("Rigid", [(response, by_era)])
     assert found.explained is None
     assert np.isnan(found.p)
     assert found.sentence.startswith("the verdict on the model of Rigid is withheld: windows fitted by era")

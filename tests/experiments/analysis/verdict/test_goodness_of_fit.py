@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import chi2
 
 from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.verdict.candidate import indistinguishable
 from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
 from riderless.experiments.recordings.read import read_recording
@@ -54,6 +55,7 @@ def test_a_weak_drive_is_rejected_and_named(tmp_path):
     assert best.moved == pytest.approx(0.9, abs=0.02)
     assert best.chi2_left < chi2.isf(0.001, found.dof)
     assert f"with drive gain at {best.moved:.4g} instead of 1" in found.sentence
+    assert "coulomb_friction" not in [cause.name for cause in indistinguishable(found.causes)]
 
 
 @pytest.mark.slow

@@ -41,16 +41,18 @@ def test_a_true_bicycle_in_a_gale_is_not_judged():
     assert verdict.sentence.endswith("or where it is calmer; in still air see that the steer meets no stop")
 
 
-def test_one_window_in_a_gale_is_not_judged():
+@pytest.mark.parametrize(
+    ("number", "bicycle", "words"),
+    [
+        (8, "Crescendo", "one window does not"),
+        pytest.param(3, "Browser", "two windows do not", marks=pytest.mark.slow),
+    ],
+)
+def test_one_window_in_a_gale_is_not_judged(number, bicycle, words):
     """Few windows tell of no wind by themselves. Before, one brought p = 7e-33; two are withheld as well."""
-    two = bicycle_verdict("Browser", windows_of(3))
-    assert two.explained is None
-    assert "two windows do not tell wind, belt or road from a wrong model" in two.sentence
-    group = windows_of(8)
-    assert len(group) == 1
-    verdict = bicycle_verdict("Crescendo", group)
+    verdict = bicycle_verdict(bicycle, windows_of(number))
     assert verdict.explained is None
-    assert "one window does not tell wind, belt or road from a wrong model" in verdict.sentence
+    assert f"{words} tell wind, belt or road from a wrong model" in verdict.sentence
 
 
 def test_a_heavy_bicycle_in_the_same_wind_is_judged():

@@ -30,7 +30,10 @@ def lean_rate(request):
     return log(request.param)
 
 
-@pytest.mark.parametrize("name", ["Rigid", "Fisher", "Pista", "Yellowrev", "Benchmark"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("Fisher", "Pista", "Yellowrev")]
+
+
+@pytest.mark.parametrize("name", ["Rigid", "Benchmark", *SLOW])
 def test_a_wrong_bicycle_is_rejected(lean_rate, name):
     """Rigid, Fisher, Pista and Yellowrev explained what they had no window of: p = 0.3, 0.97, 0.5 and 0.33."""
     wrong = load_bicycle(name)
