@@ -6,10 +6,10 @@ difference of the two is what counts: a free motion of the model, whatever its s
 
 Where theory knows the loop and its sensors, all of their noise is followed through it: into the readings, into the
 motion that the controller makes of it, and into the state that it had when the window began. Random torques of wind,
-belt or road, whose strength the windows tell (`riderless.experiments.analysis.comparison.process_noise`), are followed likewise.
-Noise that nobody stated shows in the residual: where that says more it has the word, and without a theory of the noise
-it is the only witness. It is the measurement's residual without that of the simulation: neither what one mode cannot
-describe nor what is wrong with the model counts, or a wrong model would excuse itself.
+belt or road, whose strength the windows tell (`riderless.experiments.analysis.comparison.process_noise`), are followed
+likewise. Noise that nobody stated shows in the residual: where that says more it has the word, and without a theory of
+the noise it is the only witness. It is the measurement's residual without that of the simulation: neither what one mode
+cannot describe nor what is wrong with the model counts, or a wrong model would excuse itself.
 """
 
 import numpy as np
