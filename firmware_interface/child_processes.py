@@ -61,7 +61,7 @@ def _safe_path() -> Iterator[None]:
                 os.environ[_SAFE_PATH] = before
 
 
-class QuietProcess(SpawnProcess):
+class _QuietProcess(SpawnProcess):
     """Process that inherits a mask under which SIGINT does not reach it."""
 
     def start(self) -> None:
@@ -75,13 +75,13 @@ class QuietProcess(SpawnProcess):
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class QuietSpawnContext(SpawnContext):
+class _QuietSpawnContext(SpawnContext):
     """Context of multiprocessing whose processes are quiet ones."""
 
-    Process = QuietProcess
+    Process = _QuietProcess
 
 
-QUIET_SPAWN = QuietSpawnContext()
+QUIET_SPAWN = _QuietSpawnContext()
 
 if sys.platform != "win32":  # which has no fork
     from multiprocessing.context import ForkServerContext, ForkServerProcess

@@ -25,7 +25,7 @@ class TooMuchMemory(InputError):
     """Refusal of a file that takes too much memory."""
 
 
-def parse_memory(text: str) -> int:
+def _parse_memory(text: str) -> int:
     """Read an amount of memory such as ``2GB`` or ``800 MB``, in bytes.
 
     Raises
@@ -46,8 +46,8 @@ def parse_memory(text: str) -> int:
 
 
 def use_memory(text: str) -> None:
-    """Let what is read from now on take so much memory, such as ``2GB``. Raises as `parse_memory` does."""
-    _MOST_MEMORY.set(parse_memory(text))
+    """Let what is read from now on take so much memory, such as ``2GB``. Raises as `_parse_memory` does."""
+    _MOST_MEMORY.set(_parse_memory(text))
 
 
 @contextmanager

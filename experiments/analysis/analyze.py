@@ -99,7 +99,7 @@ def analyze_responses(
     rejected: list[Rejected] = []
     stops = stops_by_bicycle(responses)
     for response in responses:
-        why = unpredicted(response)
+        why = _unpredicted(response)
         response.forget()
         if why:
             rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
@@ -121,10 +121,10 @@ def analyze_responses(
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
-    return in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+    return _in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
 
 
-def unpredicted(response: Response) -> str:
+def _unpredicted(response: Response) -> str:
     """Say why theory has nothing to say of a response: its controller has no linearisation; mostly empty."""
     v = float(np.median(response.v))
     if response.theory is None or not 0.0 <= v <= FASTEST_LOG:
@@ -136,7 +136,7 @@ def unpredicted(response: Response) -> str:
     return ""
 
 
-def in_process_noise(found: Analysis) -> Analysis:
+def _in_process_noise(found: Analysis) -> Analysis:
     """Carry the random torques of wind, belt or road that the windows show, if any, into the errors of all."""
     responses = with_process_noise(found.responses, found.comparisons)
     by_key = {response.key: response for response in responses}

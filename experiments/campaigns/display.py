@@ -115,7 +115,7 @@ def operator_prompt(
         with aside():
             if last is not None:
                 say(f"it ended otherwise ({last.reason}: {last.cause}); once more?")
-            say(f"next: {condition.name}, {condition.duration:.0f} s. {as_sentence(condition.instruction)}")
+            say(f"next: {condition.name}, {condition.duration:.0f} s. {_as_sentence(condition.instruction)}")
             say(f"{KEY_HELP}; while it runs k marks a kick, any other key stops it")
             while True:
                 try:
@@ -130,7 +130,7 @@ def operator_prompt(
     return ask
 
 
-def as_sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     """Give a text a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 

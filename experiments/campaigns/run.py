@@ -55,14 +55,14 @@ def run_conditions_in_lockstep(
     """Run the conditions in simulated time; a person's interruption ends the campaign."""
     for condition in conditions:
         folder = new_folder(out, condition.name)
-        outcome = record_condition(folder, condition, partial(watch, condition))
+        outcome = _record_condition(folder, condition, partial(watch, condition))
         attempt = Attempt(condition, outcome.folder or folder, outcome)
         yield attempt
         if attempt.ends_campaign:
             return
 
 
-def record_condition(folder: Path, condition: Condition, watch: RowWatcher | None = None) -> Outcome:
+def _record_condition(folder: Path, condition: Condition, watch: RowWatcher | None = None) -> Outcome:
     """Run a condition in simulated time into a folder; ``watch`` is given its newest row now and then."""
     return run_lockstep(
         folder,
@@ -83,7 +83,7 @@ def condition_response(condition: Condition) -> Response:
     """Run a condition in simulated time, for its recording alone."""
     with TemporaryDirectory() as root:
         folder = Path(root) / "run"
-        record_condition(folder, condition)
+        _record_condition(folder, condition)
         return read_recording(folder)
 
 

@@ -133,7 +133,7 @@ def open_campaign(
     """
     path = Path(source) if isinstance(source, str | Path) else None
     if source is None or (path is not None and not is_campaign(path)):
-        return treadmill_campaign(path, 1 if seed is None else seed, model or "linear", lockstep)
+        return _treadmill_campaign(path, 1 if seed is None else seed, model or "linear", lockstep)
     if seed is not None or model is not None:
         where = str(path or "its settings")
         raise InputError(f"a campaign file has its own seed and model: write them into {where}, not behind the command")
@@ -146,7 +146,7 @@ def open_campaign(
     return replace(campaign, lockstep=campaign.lockstep or lockstep)
 
 
-def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
+def _treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
     """Plan the emulated treadmill campaign that needs no file: `docs/campaigns/usual.toml`, on a belt with edges.
 
     On the devices of a rig, which may have no sensor of place, it is kicked on a belt without edges.
@@ -185,7 +185,7 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
     )
 
 
-def rehearse_each(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
+def _rehearse_each(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
     """Rehearse conditions one after another; of repeats only the first, for they differ in their chances alone."""
     seen: set[tuple[str, str]] = set()
     for condition in of:
@@ -206,7 +206,7 @@ def rehearse_campaign(
         LearningRuns.of(campaign)
     rehearsals = []
     with (display or CampaignDisplay()).rehearsing() as tell:
-        for one in rehearse_each(campaign, campaign.conditions if conditions is None else conditions):
+        for one in _rehearse_each(campaign, campaign.conditions if conditions is None else conditions):
             rehearsals.append(one)
             tell(one)
     return tuple(rehearsals)

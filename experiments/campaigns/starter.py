@@ -53,7 +53,7 @@ On your own machine: `riderless ports` names its ports for `rig.toml`; then the 
 """
 
 
-def starter_files(bike: str) -> dict[str, str]:
+def _starter_files(bike: str) -> dict[str, str]:
     """Write the texts of the files to begin with, by their names.
 
     Parameters
@@ -99,7 +99,7 @@ def write_starter(folder: Path, bike: str = "Benchmark") -> list[Path]:
     InputError
         One of them is there already, the folder cannot be written, or the catalogue has no such bicycle.
     """
-    wanted = {folder / name: text for name, text in starter_files(bike).items()}
+    wanted = {folder / name: text for name, text in _starter_files(bike).items()}
     there = [path.name for path in wanted if path.exists() or path.is_symlink()]
     if there:
         raise InputError(f"{folder} holds {', '.join(there)} already, and nothing is overwritten: name another folder")

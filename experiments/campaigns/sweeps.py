@@ -81,14 +81,14 @@ def simulate_all(
     """
     if len(cases) == 1 and cluster is None:
         _require_jobs(jobs)
-        yield SweepResult(cases[0], folders[0], simulate_case((cases[0], folders[0]), watch))
+        yield SweepResult(cases[0], folders[0], _simulate_case((cases[0], folders[0]), watch))
         return
     work = [(case, folder.resolve()) for case, folder in zip(cases, folders, strict=True)]
-    for i, outcome in spread(simulate_case, work, jobs, cluster):
+    for i, outcome in spread(_simulate_case, work, jobs, cluster):
         yield SweepResult(cases[i], folders[i], outcome)
 
 
-def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:
+def _simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:
     """Run one case into its folder."""
     case, folder = work
     return run_lockstep(

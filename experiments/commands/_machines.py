@@ -289,12 +289,12 @@ def require_playable(rig: "Rig", controller: str, speed: float) -> None:
     """Refuse a controller or a speed [m/s] that cannot be played with; raises InputError."""
     if controller not in CONTROLLERS:
         raise InputError(f"--controller must be one of {', '.join(CONTROLLERS)}, found {controller!r}")
-    slowest, fastest = play_speeds(rig)
+    slowest, fastest = _play_speeds(rig)
     if not slowest <= speed <= fastest:
         raise InputError(f"--speed must be {slowest:g} to {fastest:g} m/s for this rig, found {speed:g} m/s")
 
 
-def play_speeds(rig: "Rig") -> tuple[float, float]:
+def _play_speeds(rig: "Rig") -> tuple[float, float]:
     """Slowest and fastest speed of the belt [m/s] that rig and gains allow."""
     return max(rig.limits.speed_min.value, _SPEEDS[0]), min(rig.limits.speed_max.value, _SPEEDS[1])
 
@@ -327,7 +327,7 @@ def make_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Toy
     from riderless.hil.runners.emulation import Emulation
     from riderless.models.plant.scenario import Scenario
 
-    rng, speeds = np.random.default_rng(seed), play_speeds(rig)
+    rng, speeds = np.random.default_rng(seed), _play_speeds(rig)
     playmate = Playmate(lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model), speed)
     scenario = Scenario(speed=((0.0, speeds[0]), (1.0, speeds[1])), seed=seed)  # the playmate's belt is between them
     return Toy(

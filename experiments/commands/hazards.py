@@ -48,7 +48,7 @@ def hazards(
     if out is not None:
         screen.print(f"hazards of {rig.name} written to {out}", soft_wrap=True)
         return
-    show_hazards(found)
+    _show_hazards(found)
 
 
 # Hazards on a screen: a paragraph a cause, folded to the width there is.
@@ -57,7 +57,7 @@ def hazards(
 _INDENT = 5  # characters
 
 
-def show_hazards(hazards: list[Hazard]) -> None:
+def _show_hazards(hazards: list[Hazard]) -> None:
     """Print each hazard with its causes; below each cause its guard and what is left."""
     for hazard in hazards:
         print_indented(f"{hazard.number} {hazard.name}", 0, style="bold")

@@ -49,7 +49,7 @@ class PlayTruth(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name != "held"}
 
 
-class PlayFault(NamedTuple):
+class _PlayFault(NamedTuple):
     """Fault of an emulated machine: what a person calls it, and what is broken."""
 
     name: str
@@ -57,12 +57,12 @@ class PlayFault(NamedTuple):
 
 
 FAULTS = (
-    PlayFault("none", "everything works"),
-    PlayFault("drive dead", "the drive makes no torque, and says so"),
-    PlayFault("drive weak", "the drive makes half of the torque, and says so"),
-    PlayFault("steer encoder 4 deg off", "the steer angle reads too far to the right"),
-    PlayFault("gyro stuck", "the gyro repeats its last reading"),
-    PlayFault("wheel sensor silent", "the wheel reads no speed"),
+    _PlayFault("none", "everything works"),
+    _PlayFault("drive dead", "the drive makes no torque, and says so"),
+    _PlayFault("drive weak", "the drive makes half of the torque, and says so"),
+    _PlayFault("steer encoder 4 deg off", "the steer angle reads too far to the right"),
+    _PlayFault("gyro stuck", "the gyro repeats its last reading"),
+    _PlayFault("wheel sensor silent", "the wheel reads no speed"),
 )
 FAULT_NAMES = tuple(fault.name for fault in FAULTS)
 NONE, DEAD, WEAK, STEER_OFF, GYRO_STUCK, NO_WHEEL = range(len(FAULTS))

@@ -252,15 +252,15 @@ def plan_experiment(
     goal = read_goal(paper_theory(lab.rig, first, sensors[0]), asked, against)
     plans, left_out = [], dict[str, None]()
     for one in sensors:
-        measurements, refused = paper_measurements(lab, goal, one, tell)
+        measurements, refused = _paper_measurements(lab, goal, one, tell)
         left_out |= dict.fromkeys(refused)
         if not measurements:
             raise InputError(f"nothing can be measured so: {'; '.join(left_out)}")
-        plans.append(plan_with(lab, goal, time, one, measurements))
+        plans.append(_plan_with(lab, goal, time, one, measurements))
     return ExperimentPlan(goal, time, tuple(plans), tuple(left_out))
 
 
-def paper_measurements(
+def _paper_measurements(
     lab: Lab, goal: Goal, sensors: Sensors, tell: Callable[[str], None] = lambda what: None
 ) -> tuple[list[Measurement], list[str]]:
     """List the measurements that a lab can make, and why the others cannot be made.
@@ -300,7 +300,7 @@ def paper_measurements(
     return found, list(dict.fromkeys(refused))
 
 
-def plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements: Sequence[Measurement]) -> SensorPlan:
+def _plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements: Sequence[Measurement]) -> SensorPlan:
     """Choose the best plan among measurements, and say how well it and a grid do.
 
     Parameters
@@ -317,7 +317,7 @@ def plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements:
         least = min(time_taken([one], lab.costs) for one in measurements)
         raise InputError(f"one run takes {least:.0f} s, and there are {time:.0f} s: allow more minutes, or fewer kicks")
     told = gathered(goal, chosen)
-    grid = equal_grid(measurements, lab.costs, time)
+    grid = _equal_grid(measurements, lab.costs, time)
     at_last = goal.known + 1e6 * sum((one.information for one in measurements), np.zeros_like(goal.known))
     return SensorPlan(
         sensors=sensors,
@@ -326,7 +326,7 @@ def plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements:
         taken=time_taken(chosen, lab.costs),
         stds=goal.stds(told),
         grid_stds=goal.stds(gathered(goal, grid)),
-        time_wanted=time_until(goal, chosen, lab.costs, at_last),
+        time_wanted=_time_until(goal, chosen, lab.costs, at_last),
         stds_at_last=goal.stds(at_last),
         confounded=confounded_quantities(goal, told, measurements),
     )
@@ -337,7 +337,7 @@ def gathered(goal: Goal, plan: Sequence[Measurement]) -> Array:
     return np.asarray(sum((one.information for one in plan), goal.known))
 
 
-def equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: float) -> list[Measurement]:
+def _equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: float) -> list[Measurement]:
     """Plan a grid: all measurements in turn, each as often as there is time for, what is left spread evenly."""
     order = sorted(measurements, key=lambda one: one.v)
     n = 1
@@ -351,7 +351,7 @@ def spread_evenly(order: Sequence[Measurement], n: int) -> list[Measurement]:
     return [order[int((i + 0.5) * len(order) / n)] for i in range(n)]
 
 
-def time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_last: Array) -> float:
+def _time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_last: Array) -> float:
     """Time [s] until a plan, made again and again, reaches what is asked for; infinite where nothing ever does.
 
     Parameters

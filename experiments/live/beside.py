@@ -213,7 +213,7 @@ class LiveTeller:
         if text and text != self._campaign:
             self._campaign = text
             told = LiveCampaign.model_validate_json(text)
-            self._server.tell(as_text(with_fits(told, self._fits)))
+            self._server.tell(as_text(_with_fits(told, self._fits)))
 
     def _look_at_fits(self, now: float, over: bool) -> None:
         """Ask for the fits of the log as far as it is, now and then, and show those that are new."""
@@ -233,11 +233,11 @@ class LiveTeller:
             self._fits.append(fit)
             self._server.tell(as_text(LiveEvent(t=fit.t_start, kind="kick", text="a kick: its motion was fitted")))
             self._server.tell(as_text(fit))
-            self._server.tell(as_text(LiveEvent(t=fit.t_end, kind="verdict", text=fit_in_words(fit))))
+            self._server.tell(as_text(LiveEvent(t=fit.t_end, kind="verdict", text=_fit_in_words(fit))))
             self._campaign = ""  # its table has a new figure
 
 
-def fit_in_words(fit: LiveFit) -> str:
+def _fit_in_words(fit: LiveFit) -> str:
     """Say a fit in a sentence."""
     predicted = ""
     if fit.predicted_re is not None and fit.predicted_im is not None:
@@ -246,7 +246,7 @@ def fit_in_words(fit: LiveFit) -> str:
     return f"{fit.mode} at {fit.speed:.2f} m/s: {fit.re:+.2f} {fit.im:+.2f}i 1/s{predicted}{z}"
 
 
-def with_fits(campaign: LiveCampaign, fits: list[LiveFit]) -> LiveCampaign:
+def _with_fits(campaign: LiveCampaign, fits: list[LiveFit]) -> LiveCampaign:
     """Campaign whose conditions show the mean of their fits."""
     conditions = []
     for one in campaign.conditions:

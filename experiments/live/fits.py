@@ -83,7 +83,7 @@ class Fitter:
         return self._asked is None and not self._failed
 
     def ask(self, path: Path, **how: Any) -> None:
-        """Ask for the fits of a recording, finished or not, as `fits_of` takes it."""
+        """Ask for the fits of a recording, finished or not, as `_fits_of` takes it."""
         with self._going_on():
             self._asked = self._pool.submit(_fits_with, named_laws(), path, **how)
 
@@ -114,12 +114,12 @@ class Fitter:
 
 
 def _fits_with(laws: tuple[LawFile, ...], path: Path, **how: Any) -> FoundFits:
-    """Fit as `fits_of` does, with the laws that a person named in the process that asks."""
+    """Fit as `_fits_of` does, with the laws that a person named in the process that asks."""
     know_named(laws)
-    return fits_of(path, **how)
+    return _fits_of(path, **how)
 
 
-def fits_of(path: Path, **how: Any) -> FoundFits:
+def _fits_of(path: Path, **how: Any) -> FoundFits:
     """Fit every window of a recording at ``path``; nothing where it holds none yet.
 
     Parameters
@@ -134,7 +134,7 @@ def fits_of(path: Path, **how: Any) -> FoundFits:
         analysis = analyze_responses([response])
     except (InputError, ValueError, np.linalg.LinAlgError):
         return FoundFits([], [])
-    shift = time_shift(path, response)
+    shift = _time_shift(path, response)
     windows = [
         ShownWindow(
             t_start=c.window.t_start + shift, t_end=c.window.t_end + shift, speed=c.window.v_mean, text=_said(c)
@@ -145,11 +145,11 @@ def fits_of(path: Path, **how: Any) -> FoundFits:
         ShownWindow(t_start=r.t_start + shift, t_end=r.t_end + shift, text=r.reason, rejected=True)
         for r in analysis.rejected
     ]
-    fits = [fit_message(c, shift) for c in analysis.comparisons]
+    fits = [_fit_message(c, shift) for c in analysis.comparisons]
     return FoundFits(fits, windows, float(response.t[-1]) + shift)
 
 
-def time_shift(path: Path, response: Response) -> float:
+def _time_shift(path: Path, response: Response) -> float:
     """Seconds to add to a response's times so that they count from the recording's first row."""
     if not is_run(path):
         return -float(response.t[0])
@@ -159,7 +159,7 @@ def time_shift(path: Path, response: Response) -> float:
     return float(np.median(offset) - rows["t_host"][0]) if len(offset) else -float(response.t[0])
 
 
-def fit_message(c: Comparison, shift: float) -> LiveFit:
+def _fit_message(c: Comparison, shift: float) -> LiveFit:
     """Message of one window's comparison: the eigenvalue at its mean speed, the fit's known bias taken away."""
     u_re, u_im = c.prediction.difference_std
     corrected = c.corrected if isfinite(c.corrected.real) else c.fit.eigenvalue

@@ -46,7 +46,7 @@ class LiveServerProcess:
     """
 
     def __init__(self, host: str = LOOPBACK[0], port: int = USUAL_PORT) -> None:
-        require_websockets()
+        _require_websockets()
         listening = _bind(host, port)
         self.port, self.host = int(listening.getsockname()[1]), host
         self.token = new_token()  # another each time: a stranger may listen at the port of a server that has ended
@@ -122,7 +122,7 @@ class LiveServerProcess:
         self.close()
 
 
-def require_websockets() -> None:
+def _require_websockets() -> None:
     """Refuse to serve a page without the package for it; raises InputError."""
     if find_spec("websockets") is None:
         raise InputError("wanted the package websockets for the page, found none: pip install 'riderless[live]'")
@@ -171,7 +171,7 @@ def open_page() -> None:
     InputError
         The package that serves the page is not there.
     """
-    require_websockets()
+    _require_websockets()
     command = ["-m", "riderless.experiments.cli", "live", "--process", str(os.getpid()), "--port", str(free_port())]
     for law in named_laws():  # of the run that begins: its kicks are fitted with it
         command += ["--controller", law.path]

@@ -73,7 +73,7 @@ class PageFile(NamedTuple):
     kind: str
 
 
-def find_page_file(path: str, folder: Path = PAGE_FOLDER) -> PageFile | None:
+def _find_page_file(path: str, folder: Path = PAGE_FOLDER) -> PageFile | None:
     """Find the file of a path in an address, without its query; None where there is none to be seen."""
     name = path.split("?")[0].lstrip("/") or "index.html"
     parts = name.split("/")
@@ -96,7 +96,7 @@ _MOST_SENTENCES = 5  # of asyncio's, on the terminal
 _REFUSED = 1008  # closing code: against the rules
 
 
-class LiveServer:
+class _LiveServer:
     """Server of the page and its messages.
 
     Parameters
@@ -151,7 +151,7 @@ class LiveServer:
             return _answer(HTTPStatus.FORBIDDEN, refusal.encode())
         if request.path.split("?")[0] == "/ws":
             return None
-        found = find_page_file(request.path)
+        found = _find_page_file(request.path)
         if found is None:
             return _answer(HTTPStatus.NOT_FOUND, b"there is no such file")
         return _answer(HTTPStatus.OK, found.content, found.kind)
@@ -274,7 +274,7 @@ async def _stdin_lines() -> asyncio.StreamReader:
     return reader
 
 
-def serve_handed_socket(arguments: Sequence[str] | None = None) -> None:
+def _serve_handed_socket(arguments: Sequence[str] | None = None) -> None:
     """Serve on a socket that was handed over."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
@@ -285,8 +285,8 @@ def serve_handed_socket(arguments: Sequence[str] | None = None) -> None:
     with socket.socket(fileno=told.socket) as listening:
         admission = Admission(listening.getsockname()[1], told.host, os.environ.pop(TOKEN_VARIABLE, ""))
         with suppress(KeyboardInterrupt):
-            asyncio.run(LiveServer(admission).serve(listening))
+            asyncio.run(_LiveServer(admission).serve(listening))
 
 
 if __name__ == "__main__":
-    serve_handed_socket()
+    _serve_handed_socket()

@@ -25,7 +25,7 @@ MOST_PER_SECOND, BURST = 40.0, 80.0  # messages of a page
 MESSAGES_KEPT = {"hello": 1, "rows": 120, "event": 300, "fit": 1000, "campaign": 1, "status": 1}
 
 
-class SaidSoFar:
+class _SaidSoFar:
     """Messages that a page which comes late must still hear."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Watchers:
     """All pages; nothing that one of them does or leaves undone makes anybody wait."""
 
     def __init__(self) -> None:
-        self.said = SaidSoFar()
+        self.said = _SaidSoFar()
         self.pages: set[ServerConnection] = set()
         self.standing = Queue(MOST_STANDING)  # pages without a place
         self.dropped = 0
@@ -114,7 +114,7 @@ class Watchers:
     def tell(self, text: str) -> None:
         """Send a message to every page that has a place, and drop those that are too far behind."""
         kind = self.said.keep(text)
-        for page in [page for page in self.pages if is_slow(page)]:
+        for page in [page for page in self.pages if _is_slow(page)]:
             self.pages.discard(page)
             self.dropped += 1
             page.transport.abort()
@@ -154,7 +154,7 @@ class Watchers:
             broadcast(pages, text)
 
 
-def is_slow(page: ServerConnection) -> bool:
+def _is_slow(page: ServerConnection) -> bool:
     """Does a page leave too much unread?"""
     return page.transport.get_write_buffer_size() > MOST_WAITING
 

@@ -101,15 +101,15 @@ def _response_of_rows(run: Run, on_progress: Callable[[int, int], None]) -> Resp
 
 def _whole(run: Run) -> Response:
     """Response of a run whose rows are all in memory."""
-    response = coarsen(inspect_recording(recorded_run(run), refuse=False))
-    lane = lane_path(run.header, sampled_rows(run.ticks))
+    response = _coarsen(inspect_recording(recorded_run(run), refuse=False))
+    lane = _lane_path(run.header, sampled_rows(run.ticks))
     response = replace(response, states=state_spans(run.ticks), lane=lane)
     route = run.header.route
     response = left_free(response, led_spans(places_now_and_then(run.ticks, route), route))
     return go_by_reported_torque(response, report_products(sampled_rows(run.ticks), run.header.rig))
 
 
-def lane_path(header: RunHeader, ticks: np.ndarray) -> LanePath | None:
+def _lane_path(header: RunHeader, ticks: np.ndarray) -> LanePath | None:
     """Place of both wheels under control, from rows (n,) with a sample of their own; None where none was sensed."""
     names = ticks.dtype.names or ()
     rig = header.rig
@@ -123,7 +123,7 @@ def lane_path(header: RunHeader, ticks: np.ndarray) -> LanePath | None:
     return LanePath(np.array(rows["t"]), rear, front_wheel_place(rig.bicycle, rear, rows["psi_est"]), half)
 
 
-def coarsen(response: Response) -> Response:
+def _coarsen(response: Response) -> Response:
     """Average over as many samples as make `COARSE_STEP`: a weave asks for no more, and a fit takes time per sample."""
     k = averaged_samples(response.dt)
     if k < 2:
@@ -317,7 +317,7 @@ def _even_stretches(
         recorded, course = recorded_part(run, held, course, first, last)
         # units and signs show in the first ten minutes
         seen = artefacts.mend_flaws(recorded).response if begin else inspect_recording(recorded, refuse=False)
-        yield coarsen(_cut(seen, begin - first, end - first))
+        yield _coarsen(_cut(seen, begin - first, end - first))
         begin = end
         kept = np.searchsorted(held["t"], course.origin + (begin - seam) / rate) - 1
         held = held[max(0, int(kept)) :].copy()

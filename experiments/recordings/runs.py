@@ -162,7 +162,7 @@ def recorded_part(
     free = running & _free_points(header, ticks, course, t)
     for at, _ in jumps:
         free &= (t < at) | (t > at + AFTER_STEER_JUMP)
-    played = kicks_by_drive(header, t, course.began)
+    played = _kicks_by_drive(header, t, course.began)
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
         source=run.folder.name,
@@ -181,8 +181,8 @@ def recorded_part(
         free=free,
         # marked on the host's clock; the rows tell what the device's clock said then
         markers=(
-            *(let_go_markers(header, t, free) if course.free_from is not None and t[0] <= course.free_from else ()),
-            *(() if played is None else kick_markers(t, played)),
+            *(_let_go_markers(header, t, free) if course.free_from is not None and t[0] <= course.free_from else ()),
+            *(() if played is None else _kick_markers(t, played)),
             *(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
         ),
         bicycle=header.bicycle,
@@ -271,7 +271,7 @@ def line_remarks(came: Array, bridged: Array, late: float, rate: float) -> tuple
         Of the loop [Hz].
     """
     if not came_in_bursts(came):
-        return bridged_remarks(bridged, rate)
+        return _bridged_remarks(bridged, rate)
     at_once = came[2] / came[1]
     return (
         f"t: samples came in bursts, {at_once:.2g} at a time every {1e3 * at_once / rate:.2g} ms, so that the torque "
@@ -280,7 +280,7 @@ def line_remarks(came: Array, bridged: Array, late: float, rate: float) -> tuple
     )
 
 
-def bridged_remarks(counts: Array, rate: float) -> tuple[str, ...]:
+def _bridged_remarks(counts: Array, rate: float) -> tuple[str, ...]:
     """Say which share of a run's samples was bridged, from `bridged_samples` of all its rows at ``rate`` [Hz]."""
     missing, due, _ = counts
     if missing < LEAST_BRIDGED * max(due, 1.0):
@@ -312,7 +312,7 @@ def release_markers(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
     return tuple(Marker(float(t[first]), "release") for first, _ in true_spans(free))
 
 
-def let_go_markers(header: RunHeader, t: Array, free: np.ndarray) -> tuple[Marker, ...]:
+def _let_go_markers(header: RunHeader, t: Array, free: np.ndarray) -> tuple[Marker, ...]:
     """Place a marker where the free part begins, if an emulated bicycle is let go there with an initial state."""
     moved = any(float(value) != 0.0 for value in header.scenario.get("x0", ()))
     return (Marker(float(t[int(np.argmax(free))]), "let go"),) if moved and free.any() else ()
@@ -342,7 +342,7 @@ def _torque_since(header: RunHeader, ticks: np.ndarray, began: ControlStart | No
     return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
 
 
-def kicks_by_drive(header: RunHeader, t: Array, began: ControlStart | None) -> Array | None:
+def _kicks_by_drive(header: RunHeader, t: Array, began: ControlStart | None) -> Array | None:
     """Torque of the drive's kicks [N m] at times ``t`` (n,) of the device's clock; None where it did not kick."""
     if header.excitation.kind != "kicks" or began is None:
         return None
@@ -351,7 +351,7 @@ def kicks_by_drive(header: RunHeader, t: Array, began: ControlStart | None) -> A
     return np.interp(place, np.arange(len(samples)), samples, left=0.0, right=0.0)
 
 
-def kick_markers(t: Array, played: Array) -> tuple[Marker, ...]:
+def _kick_markers(t: Array, played: Array) -> tuple[Marker, ...]:
     """Place a marker where each kick of the drive is over, for nothing before is free."""
     on = np.abs(played) > 0.0
     return tuple(Marker(float(t[i + 1]), "kick") for i in np.flatnonzero(on[:-1] & ~on[1:]))

@@ -59,7 +59,7 @@ def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
     yield from _what_next(analysis)
     for verdict in analysis.verdicts:
         if verdict.explained is False:
-            yield cause_table(verdict)
+            yield _cause_table(verdict)
 
 
 def _what_next(analysis: Analysis) -> Iterator[Sentence]:
@@ -134,7 +134,7 @@ def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:
     )
 
 
-def cause_table(verdict: GoodnessOfFit) -> TextTable:
+def _cause_table(verdict: GoodnessOfFit) -> TextTable:
     """List what would explain a model that is rejected, each quantity moved alone."""
     return TextTable(
         f"What would explain it, {verdict.bicycle}: each alone, the best first",

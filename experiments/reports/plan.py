@@ -24,7 +24,7 @@ def plan_blocks(plan: ExperimentPlan) -> Iterator[TextBlock]:
         yield Sentence(f"free beside: {', '.join(nuisance)}, each within its own deviation where it has one")
     for one in plan.plans:
         for told in _told(plan, one):
-            yield Sentence(f"{sensor_words(one.sensors)}: {told}")
+            yield Sentence(f"{_sensor_words(one.sensors)}: {told}")
     for reason in plan.left_out:
         yield Sentence(f"left out: {reason}")
 
@@ -72,7 +72,7 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
     }
 
 
-def sensor_words(sensors: Sensors) -> str:
+def _sensor_words(sensors: Sensors) -> str:
     """Name sensors by what they can do: "gyro 0.003 rad/s, encoder 0.018 deg"."""
     return f"gyro {sensors.gyro:g} rad/s, encoder {np.degrees(sensors.steer_step):.2g} deg"
 
@@ -84,7 +84,7 @@ def _sensor_key(sensors: Sensors) -> str:
 def _run_table(plan: ExperimentPlan, one: SensorPlan) -> TextTable:
     goal, counts = plan.goal, Counter(run.name for run in one.chosen)
     return TextTable(
-        f"One run each, with {sensor_words(one.sensors)}",
+        f"One run each, with {_sensor_words(one.sensors)}",
         ["run", *map(_headed, goal.labels, goal.units), "in plan"],
         [
             [

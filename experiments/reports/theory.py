@@ -107,13 +107,13 @@ def plot_eigenvalues(
     if not high > low:
         found = f"{low:g} m/s alone" if len(modes.v) else "none"
         raise InputError(f"a plot over speed needs two speeds at least; found {found}: write --speeds 0:10:1")
-    figure = eigenvalues_figure(name, modes, critical)
+    figure = _eigenvalues_figure(name, modes, critical)
     if path is not None:
         save_figure(figure, Path(path))
     return figure
 
 
-def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds | None = None) -> "Figure":
+def _eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds | None = None) -> "Figure":
     """Real and imaginary parts of the eigenvalues over speed, each mode by name, critical speeds marked.
 
     Shaded: speeds at which the upright bicycle is stable by itself.

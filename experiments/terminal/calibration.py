@@ -18,7 +18,7 @@ from riderless.hil.loop.states import Demand, State
 from riderless.hil.rig.rig import Rig
 
 
-class StoppedByPersonError(Exception):
+class _StoppedByPersonError(Exception):
     """Stop asked for by a person."""
 
 
@@ -88,7 +88,7 @@ class CalibrationBench:
                     self._show("drive", concluded)
                 if not all(finding.good for _, finding in self.findings):
                     break
-        except StoppedByPersonError:
+        except _StoppedByPersonError:
             return "stopped by a key"
         return None
 
@@ -115,7 +115,7 @@ class CalibrationBench:
             self._person.see(row)
         step = self._step
         if step is not None and self._began and step.demand >= Demand.ARM and self._pressed():
-            raise StoppedByPersonError
+            raise _StoppedByPersonError
         self._status.update(
             f"{State(int(row['state'])).name:<9} lean {degrees(row['phi_est']):+6.1f} deg "
             f"steer {degrees(row['delta_meas']):+7.2f} deg speed {row['v_meas']:+5.2f} m/s "

@@ -22,7 +22,7 @@ from riderless.models.harmless_text import harmless
 UNBROKEN = 10_000  # characters: a file or another program gets every table and sentence whole
 
 
-class HarmlessConsole(Console):
+class _HarmlessConsole(Console):
     """Console that obeys nothing in what it prints: no markup, no control characters; a string is one line.
 
     Several lines are several arguments, with ``sep``.
@@ -39,8 +39,10 @@ class HarmlessConsole(Console):
 
 
 # no markup: a name may hold brackets
-screen = HarmlessConsole(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else UNBROKEN)
-progress_screen = HarmlessConsole(stderr=True, highlight=False, emoji=False, markup=False)  # so that --json stays clean
+screen = _HarmlessConsole(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else UNBROKEN)
+progress_screen = _HarmlessConsole(
+    stderr=True, highlight=False, emoji=False, markup=False
+)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
 MAX_SPEED = 200.0  # m/s, in either direction

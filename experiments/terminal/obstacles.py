@@ -101,7 +101,7 @@ def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
     if int(row["status"]) & messages.STATUS_FOREIGN:
         yield Cause.FOREIGN_COMMANDS, SENTENCES[Cause.FOREIGN_COMMANDS]
     if int(row["faults"]):
-        yield Cause.DEVICE_FAULT, f"the device reports a fault ({', '.join(fault_names(int(row['faults'])))})"
+        yield Cause.DEVICE_FAULT, f"the device reports a fault ({', '.join(_fault_names(int(row['faults'])))})"
     for symptom, cause in _OF_SYMPTOM.items():
         if int(row["symptoms"]) & symptom:
             yield cause, SENTENCES[cause]
@@ -142,7 +142,7 @@ def _other_gains(row: np.void, rig: Rig, schedule: Controller | None) -> Iterato
         yield Cause.CHECK_GAINS, f"speed {v:.2f} m/s, the gains are of {first:g} to {last:g} m/s"
 
 
-def fault_names(bits: int) -> list[str]:
+def _fault_names(bits: int) -> list[str]:
     """Names of the faults that a device reports."""
     return [name.replace("_", " ") for name in bit_names("FAULT_", bits)]
 

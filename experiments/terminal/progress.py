@@ -37,7 +37,7 @@ from riderless.models.errors import InputError
 # Eigenvalues of a campaign while it goes on: a quick fit of every window, for the live table only.
 
 
-class SoFar:
+class _SoFar:
     """Mean eigenvalue of the windows of each condition's runs."""
 
     def __init__(self) -> None:
@@ -209,7 +209,7 @@ class Board:
     ----------
     planned : sequence
         Every condition of the campaign, in order.
-    so_far : SoFar
+    so_far : _SoFar
         What was measured, also before.
     done : mapping
         How many runs of a label have been made with success.
@@ -218,7 +218,7 @@ class Board:
     """
 
     def __init__(
-        self, screen: Console, planned: Sequence[Any], so_far: SoFar, done: Mapping[str, int], person: bool = False
+        self, screen: Console, planned: Sequence[Any], so_far: _SoFar, done: Mapping[str, int], person: bool = False
     ) -> None:
         self._person = person
         self._screen, self._so_far, self._planned, self._done = screen, so_far, list(planned), dict(done)
@@ -327,7 +327,7 @@ def board_of(screen: Console, planned: Sequence[Any], runs: Sequence[Any], perso
         Somebody is there to be told what to do when.
     """
     good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
-    so_far = SoFar()
+    so_far = _SoFar()
     done: dict[str, int] = {}
     there = [condition for condition in planned if condition.name in good]
     for condition in there:

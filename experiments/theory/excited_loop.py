@@ -45,12 +45,12 @@ class ExcitedLoop:
     def loop(self, f: Array, output: str) -> ComplexArray:
         """Frequency response (m,) from the torque played to an output at ``f`` (m,) Hz: "phi_dot", "delta", "T"."""
         if output == "T":
-            return transfer_function(self.W, self.B, self.w, f, self.dt) + 1.0
-        return transfer_function(self.W, self.B, self.H[OUTPUT_ROWS[output]], f, self.dt)
+            return _transfer_function(self.W, self.B, self.w, f, self.dt) + 1.0
+        return _transfer_function(self.W, self.B, self.H[OUTPUT_ROWS[output]], f, self.dt)
 
     def plant(self, f: Array, output: str) -> ComplexArray:
         """Frequency response (m,) of drive and bicycle from the torque commanded to an output."""
-        return transfer_function(self.W - np.outer(self.B, self.w), self.B, self.H[OUTPUT_ROWS[output]], f, self.dt)
+        return _transfer_function(self.W - np.outer(self.B, self.w), self.B, self.H[OUTPUT_ROWS[output]], f, self.dt)
 
     def states(self, command: Sequence[float] | Array) -> Array:
         """Simulate the states (k, m) while ``command`` (k,) is played from rest."""
@@ -122,7 +122,7 @@ def excited_loop(
     return ExcitedLoop(W, B=loop.input_vector(v), w=W[U_PREV].copy(), H=loop.instruments(v), dt=rig.dt)
 
 
-def transfer_function(A: Array, b: Array, c: Array, f: Array, dt: float) -> ComplexArray:
+def _transfer_function(A: Array, b: Array, c: Array, f: Array, dt: float) -> ComplexArray:
     """Frequency response c (z I - A)^-1 b at z = exp(2 pi i f dt), (m,).
 
     Parameters
@@ -152,16 +152,16 @@ def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Ex
     Parameters
     ----------
     rig, schedule, v, signal
-        As of `amplitudes_at_limits`.
+        As of `_amplitudes_at_limits`.
     share : float
         Of each limit, 0 to 1.
 
     Raises
     ------
     InputError
-        As of `amplitudes_at_limits`.
+        As of `_amplitudes_at_limits`.
     """
-    at_limit = amplitudes_at_limits(rig, schedule, v, signal)
+    at_limit = _amplitudes_at_limits(rig, schedule, v, signal)
     return min((CHANGE_SHARE if name == "command_change" else share) * most for name, most in at_limit.items())
 
 
@@ -171,13 +171,13 @@ def require_played_whole(rig: Rig, schedule: Controller, v: float, signal: Excit
     Parameters
     ----------
     rig, schedule, v, signal
-        As of `amplitudes_at_limits`; here the amplitude counts.
+        As of `_amplitudes_at_limits`; here the amplitude counts.
 
     Raises
     ------
     InputError
     """
-    most = {name: CHANGE_SHARE * at for name, at in amplitudes_at_limits(rig, schedule, v, signal).items()}
+    most = {name: CHANGE_SHARE * at for name, at in _amplitudes_at_limits(rig, schedule, v, signal).items()}
     first = min(most, key=lambda name: most[name])
     if first not in ("command_change", "torque") or signal.amplitude <= most[first]:
         return  # a rehearsal tells of the others
@@ -190,7 +190,7 @@ def require_played_whole(rig: Rig, schedule: Controller, v: float, signal: Excit
     )
 
 
-def amplitudes_at_limits(rig: Rig, schedule: Controller, v: float, signal: Excitation) -> dict[str, float]:
+def _amplitudes_at_limits(rig: Rig, schedule: Controller, v: float, signal: Excitation) -> dict[str, float]:
     """Amplitude at which theory meets each limit: lean, steer, command, command_change; torque of a stiff drive.
 
     Parameters

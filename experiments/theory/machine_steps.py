@@ -24,7 +24,7 @@ PITCH_STEPS = 3  # of Newton's method from the pitch a few milliseconds before; 
 
 
 @compiled
-def kept_speed_accelerations(p, tilt, x_imu, z_imu, more, state, pitch, V, V_dot, T):
+def _kept_speed_accelerations(p, tilt, x_imu, z_imu, more, state, pitch, V, V_dot, T):
     """Accelerations of lean and steer, what gyros and accelerometer read, and the pitch.
 
     Parameters
@@ -275,7 +275,7 @@ def _accelerate(machine, curved, x, i, more, pitch, T, arrived, row, r, d):
         return pitch
     tilt, x_imu, z_imu = machine.place
     state = (x[PHI], x[DELTA], x[PHI_DOT], x[DELTA_DOT])
-    phi_ddot, delta_ddot, roll, yaw, lateral, pitch, fits = kept_speed_accelerations(
+    phi_ddot, delta_ddot, roll, yaw, lateral, pitch, fits = _kept_speed_accelerations(
         machine.packed, tilt, x_imu, z_imu, more, state, pitch, machine.v[i], machine.v_dot[i], arrived
     )
     r[0], r[1] = phi_ddot - row[0], delta_ddot - row[1]

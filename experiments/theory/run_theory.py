@@ -135,7 +135,7 @@ def theory_with(
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, held back"
-    return replace(loop_theory(rig, schedule, name, noise, steer_age, held, one_of), linear=is_linear(header))
+    return replace(loop_theory(rig, schedule, name, noise, steer_age, held, one_of), linear=_is_linear(header))
 
 
 def loop_theory(
@@ -249,10 +249,10 @@ def theory_alone(header: RunHeader) -> Theory:
 
 def _bicycle_alone(header: RunHeader, bicycle: Bicycle) -> Theory:
     axis = DriveLosses(friction=header.rig.losses.friction)
-    return replace(open_loop(bicycle), linear=is_linear(header), losses=axis)
+    return replace(open_loop(bicycle), linear=_is_linear(header), losses=axis)
 
 
-def is_linear(header: RunHeader) -> bool:
+def _is_linear(header: RunHeader) -> bool:
     """Say whether a run's machine was emulated by linear equations, which hold however far it leans."""
     known = "" if not header.scenario else LINEAR_MODEL  # emulated before a header named its model
     return header.emulation.get("model", known) == LINEAR_MODEL

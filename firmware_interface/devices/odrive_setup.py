@@ -99,13 +99,13 @@ def introduce_wheel(port: SerialPort, axis_number: int, watchdog: float) -> str:
     return f"ODrive {firmware}, {axis}, rear wheel"
 
 
-def with_checksum(words: str) -> bytes:
+def _with_checksum(words: str) -> bytes:
     """Encode a line with its checksum."""
     body = f"{words} ".encode()
     return body + b"*%d\n" % reduce(xor, body)
 
 
-def without_checksum(line: bytes) -> str | None:
+def _without_checksum(line: bytes) -> str | None:
     """Text of a line that has lost its end-of-line; None if its checksum is wrong."""
     body, _, told = line.partition(b"*")
     if not body or not told.isdigit() or int(told) != reduce(xor, body):
@@ -128,7 +128,7 @@ class _Conversation:
         def request(k: int) -> bytes:
             self._mark += 1
             lines = (*before, f"w test_property {self._mark}", f"r {name}", "r test_property")
-            return b"\n" + b"".join(with_checksum(line) for line in lines)  # the first ends what was left half-said
+            return b"\n" + b"".join(_with_checksum(line) for line in lines)  # the first ends what was left half-said
 
         for data in ask_and_listen(self._port, request, _TIMEOUT, _AGAIN):
             answer = heard.take(data, self._mark)
@@ -180,7 +180,7 @@ class _HeardLines:
         *lines, self._rest = (self._rest + data).replace(b"\r", b"\n").split(b"\n")
         self._rest = self._rest[-300:]  # more than any line
         for line in filter(None, lines):
-            words = without_checksum(line)
+            words = _without_checksum(line)
             if words is None:
                 self.bad += 1
                 continue

@@ -66,7 +66,7 @@ def _outlet(config: StationConfig, up: np.void) -> tuple[PseudoPort | PacketOutl
     return outlet, PacketLine(outlet.fd, up, driver.traffic(config.twin.carries, config.twin.settings).up)
 
 
-class Station:
+class _Station:
     """Twin, its pseudo-terminal, and the bytes under way on its line."""
 
     def __init__(self, config: StationConfig, faults: Faults) -> None:
@@ -145,7 +145,7 @@ class VirtualMachine:
         self._plant = plant
         self._report = np.zeros(len(Report._fields)) if report is None else report
         self._period = 1.0 / config.step_rate
-        self._stations = [Station(c, faults if i == 0 else ()) for i, c in enumerate(config.stations)]
+        self._stations = [_Station(c, faults if i == 0 else ()) for i, c in enumerate(config.stations)]
         self._drive = next(station.twin for station in self._stations if station.drives)
         self._readings = np.zeros(len(READING_NAMES))
         self._k = 0

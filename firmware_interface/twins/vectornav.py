@@ -31,7 +31,7 @@ _LINE_RATES = {"1", "2", "4", "5", "10", "20", "25", "40", "50", "100", "200"}  
 _NO_ORDER = "0,0,00"
 
 
-class VectorNavError(IntEnum):
+class _VectorNavError(IntEnum):
     """Code of an error that the sensor answers."""
 
     BAD_CHECKSUM = 3
@@ -195,27 +195,27 @@ class VectorNavTwin:
         body, star, check = line[1:].partition(b"*")
         right = b"%02X" % _xor(body), b"%04X" % binascii.crc_hqx(body, 0), b"XX"
         if not star or check.upper() not in right:
-            return _error(VectorNavError.BAD_CHECKSUM)
+            return _error(_VectorNavError.BAD_CHECKSUM)
         command, *words = body.decode("latin1").split(",")
         if command not in ("VNRRG", "VNWRG"):
-            return _error(VectorNavError.BAD_COMMAND)
+            return _error(_VectorNavError.BAD_COMMAND)
         if not words:
-            return _error(VectorNavError.TOO_FEW)
+            return _error(_VectorNavError.TOO_FEW)
         if not words[0].isdecimal():
-            return _error(VectorNavError.BAD_VALUE)
+            return _error(_VectorNavError.BAD_VALUE)
         register, values = int(words[0]), words[1:]
         if register not in self.registers:
-            return _error(VectorNavError.BAD_REGISTER)
-        problem = self._write(register, values) if command == "VNWRG" else (VectorNavError.TOO_MANY if values else 0)
+            return _error(_VectorNavError.BAD_REGISTER)
+        problem = self._write(register, values) if command == "VNWRG" else (_VectorNavError.TOO_MANY if values else 0)
         kept = ",".join(values) if command == "VNWRG" else self.registers[register]
         return _error(problem) if problem else _line(f"{command},{words[0]},{kept}")
 
     def _write(self, register: int, values: list[str]) -> int:
         """Write a register; returns the number of the error, 0 if it now holds the values."""
         if register in (_Register.MODEL, _Register.FIRMWARE):
-            return VectorNavError.NOT_ALLOWED
+            return _VectorNavError.NOT_ALLOWED
         if len(values) != 1 and register != _Register.BINARY_OUTPUT:
-            return VectorNavError.TOO_MANY if values else VectorNavError.TOO_FEW
+            return _VectorNavError.TOO_MANY if values else _VectorNavError.TOO_FEW
         old, self.registers[register] = self.registers[register], ",".join(values)
         problem = _wrong_order(values) if register == _Register.BINARY_OUTPUT else 0
         choices: dict[int, Collection[str]] = {
@@ -224,10 +224,10 @@ class VectorNavTwin:
             _Register.ASCII_RATE: _LINE_RATES,
         }
         if register in choices and values[0] not in choices[register]:
-            problem = VectorNavError.BAD_VALUE
+            problem = _VectorNavError.BAD_VALUE
         if problem or self._load(register) > int(self.registers[_Register.BAUD]):
             self.registers[register] = old
-            return problem or VectorNavError.TOO_SLOW
+            return problem or _VectorNavError.TOO_SLOW
         if register == _Register.BINARY_OUTPUT and self._forgetful:
             self.registers[_Register.BINARY_OUTPUT] = ",".join([values[0], str(2 * int(values[1])), *values[2:]])
         return 0
@@ -251,15 +251,15 @@ def make(config: TwinConfig) -> VectorNavTwin:
 def _wrong_order(values: list[str]) -> int:
     """Error of mode, divisor, groups and fields for register 75; 0 if there is none."""
     if len(values) < 3:
-        return VectorNavError.TOO_FEW
+        return _VectorNavError.TOO_FEW
     try:
         mode, divisor, groups, *fields = int(values[0]), int(values[1]), *(int(word, 16) for word in values[2:])
     except ValueError:
-        return VectorNavError.BAD_VALUE
+        return _VectorNavError.BAD_VALUE
     if len(fields) != groups.bit_count():
-        return VectorNavError.TOO_FEW if len(fields) < groups.bit_count() else VectorNavError.TOO_MANY
+        return _VectorNavError.TOO_FEW if len(fields) < groups.bit_count() else _VectorNavError.TOO_MANY
     fits = 0 <= mode <= 3 and 1 <= divisor <= 0xFFFF and groups in (0, 1) and all(0 < f <= 0x7FFF for f in fields)
-    return 0 if fits and (groups or mode == 0) else VectorNavError.BAD_VALUE
+    return 0 if fits and (groups or mode == 0) else _VectorNavError.BAD_VALUE
 
 
 def _xor(data: bytes) -> int:

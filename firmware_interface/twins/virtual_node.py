@@ -36,7 +36,7 @@ START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
 
 
-class NodeCore(NamedTuple):
+class _NodeCore(NamedTuple):
     """Functions that keep the node's rules: switch it on, what its drive makes, one sampling instant."""
 
     new_node: Callable[..., Any]
@@ -45,8 +45,8 @@ class NodeCore(NamedTuple):
 
 
 CORES = {
-    "python": NodeCore(new_faulty_node, drive_output, sampling_instant),
-    "c": NodeCore(new_c_node, c_drive_output, c_sampling_instant),
+    "python": _NodeCore(new_faulty_node, drive_output, sampling_instant),
+    "c": _NodeCore(new_c_node, c_drive_output, c_sampling_instant),
 }
 
 

@@ -148,7 +148,7 @@ def _at_rest_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
     """Make the check of gyros and accelerometer at rest: first what a run would not be armed with, in its words."""
 
     def look(rows: np.ndarray, over: bool) -> StepResult | None:
-        finding = check_at_rest(rows, over)
+        finding = _check_at_rest(rows, over)
         new = _quiet(rows, 1.0)
         if finding is None or new is None:
             return finding
@@ -164,7 +164,7 @@ def _means(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return gyros, np.array([rows[f"a_{axis}_meas"].mean() for axis in "xyz"])
 
 
-def check_at_rest(rows: np.ndarray, over: bool) -> StepResult | None:
+def _check_at_rest(rows: np.ndarray, over: bool) -> StepResult | None:
     """Check that at rest the gyros read nothing and the accelerometer gravity, straight up."""
     new = _quiet(rows, 1.0)
     if new is None:

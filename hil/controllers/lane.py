@@ -7,7 +7,7 @@ from riderless.models.array_types import Array
 
 
 @njit(cache=True, nogil=True)
-def lane_step(settings, state, e, reference, out):
+def _lane_step(settings, state, e, reference, out):
     """Wish the torque of the gains at this speed. Runs inside the tick.
 
     Parameters
@@ -23,4 +23,4 @@ def lane_step(settings, state, e, reference, out):
 
 def lane_law(v: Array, K: Array) -> Law:
     """Law of gains K (n, 8) at speeds v (n,) [m/s]."""
-    return Law(law_entry(lane_step), gains_table(v, K), 0, float(v[0]), float(v[-1]))
+    return Law(law_entry(_lane_step), gains_table(v, K), 0, float(v[0]), float(v[-1]))

@@ -78,7 +78,7 @@ def _problem(file: LawFile, settings: tuple[float, ...], m: int, limits: tuple[f
     """Name what a law does that it may not do; empty if nothing."""
     if called := _meaning(set(calls(law_code(file).inspect_llvm()))):
         return called
-    told = random_rides(*limits)
+    told = _random_rides(*limits)
     watched, flown = (
         Law(int(law_code(file, each).address), np.array(settings, float), m, 0.0, np.inf) for each in (True, False)
     )
@@ -119,7 +119,7 @@ def _place(row: Array) -> str:
     return ", ".join(f"{name} {row[LAW_INPUTS.index(name)]:.3g} {unit}" for name, unit in shown)
 
 
-def random_rides(lean: float, steer: float, command: float, speed_max: float) -> Array:
+def _random_rides(lean: float, steer: float, command: float, speed_max: float) -> Array:
     """Signals and references (LAW_STEPS, k) of rides at random, columns as `LAW_INPUTS`.
 
     The first one stands still and upright. Each other has a size of its own, so that small motions come too; a

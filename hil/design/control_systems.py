@@ -91,15 +91,15 @@ def control_systems(rig: LoopHardware, controller: Controller, v: float) -> Cont
     torque_gains = gains if gains is not None and rig.drive is None else None
     return ControlSystems(
         bicycle=state_space(rig.bicycle, v),
-        plant=plant_system(model, _command(rig.drive)),
-        controller=controller_system(controller, v),
-        loop_gain=loop_gain_system(model, gains.gains(v), _command(rig.drive)) if gains is not None else None,
-        closed_loop=closed_loop_system(loop, v),
+        plant=_plant_system(model, _command(rig.drive)),
+        controller=_controller_system(controller, v),
+        loop_gain=_loop_gain_system(model, gains.gains(v), _command(rig.drive)) if gains is not None else None,
+        closed_loop=_closed_loop_system(loop, v),
         without_sampling=_without_sampling(rig, torque_gains, v) if torque_gains is not None else None,
     )
 
 
-def plant_system(model: SampledModel, command: str = "T_delta_cmd") -> "control.StateSpace":
+def _plant_system(model: SampledModel, command: str = "T_delta_cmd") -> "control.StateSpace":
     """Sampled bicycle with drive and delay as a python-control system, from the command to its states."""
     n = len(model.states)
     return _system(
@@ -107,7 +107,7 @@ def plant_system(model: SampledModel, command: str = "T_delta_cmd") -> "control.
     )
 
 
-def loop_gain_system(model: SampledModel, K: ArrayLike, command: str = "T_delta_cmd") -> "control.StateSpace":
+def _loop_gain_system(model: SampledModel, K: ArrayLike, command: str = "T_delta_cmd") -> "control.StateSpace":
     """Loop of `riderless.hil.design.margins` as a python-control system: L(z), broken at the command of u = -K z.
 
     The controller goes on knowing what it commanded, so its gains on the drive's torque and on the command before stay
@@ -120,7 +120,7 @@ def loop_gain_system(model: SampledModel, K: ArrayLike, command: str = "T_delta_
     return _system("loop gain", A, model.G[:, None], outer[None], np.zeros((1, 1)), states, [command], out, model.dt)
 
 
-def controller_system(controller: Controller, v: float) -> "control.StateSpace":
+def _controller_system(controller: Controller, v: float) -> "control.StateSpace":
     """Controller at speed ``v`` [m/s] as a python-control system: what it is told, to its command."""
     law = controller.linearised(v)
     command = _command(getattr(controller, "drive", None))
@@ -128,7 +128,7 @@ def controller_system(controller: Controller, v: float) -> "control.StateSpace":
     return _system("controller", law.A, law.B, law.C[None], law.D[None], states, law.inputs, [command], dt)
 
 
-def closed_loop_system(loop: SampledLoop, v: float) -> "control.StateSpace":
+def _closed_loop_system(loop: SampledLoop, v: float) -> "control.StateSpace":
     """Whole sampled loop at speed ``v`` [m/s] as a python-control system.
 
     Inputs: ``added`` to the command at a sample (N m, or rad/s or rad of such a drive), and the noise of each

@@ -180,7 +180,7 @@ def place_poles(bicycle: Bicycle, v: float, model: SampledModel, poles: Poles) -
             f"a pole at {fastest:g} rad/s cannot be told apart at {1 / model.dt:g} Hz: "
             f"ask for less than {pi / model.dt:.0f} rad/s"
         )
-    poles, kept, note = beside_stuck(bicycle, v, poles)
+    poles, kept, note = _beside_stuck(bicycle, v, poles)
     Ad, g, predict = predictor(model)
     A, b = (Ad - np.eye(len(Ad))) / model.dt, g / model.dt
     targets = np.expm1(poles * model.dt) / model.dt
@@ -223,7 +223,7 @@ def predictor(model: SampledModel) -> tuple[Array, Array, Array]:
     return Ad, P @ model.G, P
 
 
-def beside_stuck(bicycle: Bicycle, v: float, poles: Poles) -> tuple[Poles, float | None, str]:
+def _beside_stuck(bicycle: Bicycle, v: float, poles: Poles) -> tuple[Poles, float | None, str]:
     """Adapt a request to a stable mode that steer torque cannot, or can hardly, move at ``v`` [m/s].
 
     Near the speed of such a mode the nearest real pole of the request is put where the mode is

@@ -132,7 +132,7 @@ def plan_route(bicycle: Bicycle, path: Path, v: float, limits: RideLimits, round
     InputError
         The path asks for more than the limits allow, or begins or ends in a bend.
     """
-    path = begun_straight(_unrolled(path, rounds) if path.closed else path)
+    path = _begun_straight(_unrolled(path, rounds) if path.closed else path)
     demand = require_rideable(bicycle, path, v, limits)
     keep = np.flatnonzero(np.diff(np.floor(demand.s / ROUTE_SPACING), prepend=-np.inf) > 0)
     s = demand.s[keep]
@@ -145,7 +145,7 @@ def plan_route(bicycle: Bicycle, path: Path, v: float, limits: RideLimits, round
     return Route(path.name, v, tuple(map(tuple, table.tolist())))
 
 
-def begun_straight(path: Path) -> Path:
+def _begun_straight(path: Path) -> Path:
     """Move and turn a path so that it begins at the origin along x.
 
     Raises

@@ -187,10 +187,10 @@ def export_document(run: Run) -> dict[str, Any]:
 
 def column_meanings(run: Run) -> dict[str, ColumnMeaning]:
     """Unit and meaning of each column of a run, by name; those of the command in what its drive obeyed."""
-    return {name: column_meaning(name, run.header.drive_kind) for name in run.ticks.dtype.names or ()}
+    return {name: _column_meaning(name, run.header.drive_kind) for name in run.ticks.dtype.names or ()}
 
 
-def column_meaning(column: str, drive_kind: str = "torque") -> ColumnMeaning:
+def _column_meaning(column: str, drive_kind: str = "torque") -> ColumnMeaning:
     """Unit and meaning of a column, also of one that only another version writes.
 
     Parameters

@@ -83,7 +83,7 @@ def speed_of(asked: AskedPath, file: FilePath) -> float:
     return asked.speed
 
 
-def ride_limits(rig: Rig) -> RideLimits:
+def _ride_limits(rig: Rig) -> RideLimits:
     """Limits of a machine that a path is checked against."""
     limits = rig.limits
     return RideLimits(
@@ -115,7 +115,7 @@ def plan_ride(asked: AskedPath, rig: Rig, schedule: Controller | None, speed: fl
         It asks for more than 80 % of a limit of lean, steer or torque, or another speed than the machine may have;
         leads a wheel off the belt; or winds too much for the sensor of place; or the controller keeps no lane.
     """
-    route = plan_route(rig.bicycle, asked.path, speed, ride_limits(rig), asked.rounds)
+    route = plan_route(rig.bicycle, asked.path, speed, _ride_limits(rig), asked.rounds)
     require_route_kept(rig, schedule, route, linear)
     return route
 

@@ -25,7 +25,7 @@ SCALE_RANGES = {  # outside of it no instrument can be meant; the rig's [calibra
 }
 
 
-class ReportedValue(NamedTuple):
+class _ReportedValue(NamedTuple):
     """One value that a device reports: what it is, who reports it, and what bounds it."""
 
     name: str  # field of `Introduction`
@@ -141,75 +141,75 @@ def _require_protocol(rig: Rig, reported: Introduction) -> None:
 
 
 REPORTED_VALUES = (
-    ReportedValue("name", _ANY, "make, model, firmware", "text to be read; nothing is computed of it"),
-    ReportedValue("rate_hz", _ANY, "samples a second", "`rate_Hz` of the rig, exactly", _require_rate),
-    ReportedValue(
+    _ReportedValue("name", _ANY, "make, model, firmware", "text to be read; nothing is computed of it"),
+    _ReportedValue("rate_hz", _ANY, "samples a second", "`rate_Hz` of the rig, exactly", _require_rate),
+    _ReportedValue(
         "obeys", ROLE_DRIVE, "kinds of command", "must hold the rig's `kind`, which alone is commanded", _require_kind
     ),
-    ReportedValue(
+    _ReportedValue(
         "watchdog",
         ROLE_DRIVE,
         "time until the torque is gone",
         "from two periods to `watchdog_s` of the rig; commands expire after the shorter one, and CHECK measures it",
         _require_watchdog,
     ),
-    ReportedValue(
+    _ReportedValue(
         "torque_limit",
         ROLE_DRIVE,
         "greatest torque",
         "`torque` of the rig or more; the loop commands no more than `torque`",
         _require_torque,
     ),
-    ReportedValue(
+    _ReportedValue(
         "rate_limit",
         ROLE_DRIVE,
         "greatest steer rate",
         "`steer_rate` of the rig or more; the loop commands no more than `steer_rate`",
         _require_command("rate", "rate_limit"),
     ),
-    ReportedValue(
+    _ReportedValue(
         "angle_limit",
         ROLE_DRIVE,
         "greatest steer angle",
         "`steer_command` of the rig or more; the loop commands no more than `steer_command`",
         _require_command("angle", "angle_limit"),
     ),
-    ReportedValue(
+    _ReportedValue(
         "gyro_lsb",
         ROLE_IMU,
         "rad/s of a count",
         "1e-7 to 0.003, or `[calibration]` of the rig; lean by the accelerometer must agree (`lean_error`)",
         _require_scale("gyro_lsb"),
     ),
-    ReportedValue(
+    _ReportedValue(
         "accel_lsb",
         ROLE_IMU,
         "m/s^2 of a count",
         "1e-6 to 0.01, or `[calibration]` of the rig; gravity at rest must come out (`rest_force`)",
         _require_scale("accel_lsb"),
     ),
-    ReportedValue(
+    _ReportedValue(
         "steer_counts_per_turn",
         ROLE_STEER,
         "counts of a turn of the encoder",
         "100 to 1e9, or `[calibration]` of the rig; steer by yaw rate must agree (`steer_error`)",
         _require_scale("steer_counts_per_turn"),
     ),
-    ReportedValue(
+    _ReportedValue(
         "scale",
         ROLE_DRIVE,
         "N m of the unit commanded",
         "made of the settings under the rig's `[[port]]`, by no driver of what its device reports",
         _require_factor("scale"),
     ),
-    ReportedValue(
+    _ReportedValue(
         "unit",
         ROLE_DRIVE,
         "rad/s or rad of the unit commanded",
         "made of the settings under the rig's `[[port]]`, by no driver of what its device reports",
         _require_factor("unit"),
     ),
-    ReportedValue(
+    _ReportedValue(
         "per_amp",
         ROLE_DRIVE,
         "N m of an ampere",
@@ -217,8 +217,8 @@ REPORTED_VALUES = (
         "torque reported must be the one commanded (`torque_error`)",
         _require_factor("per_amp"),
     ),
-    ReportedValue("session", _ANY, "number of the session", "commands of another one count for nothing"),
-    ReportedValue("protocol", _ANY, "version of our node's protocol", f"1 to {PROTOCOL_VERSION}", _require_protocol),
+    _ReportedValue("session", _ANY, "number of the session", "commands of another one count for nothing"),
+    _ReportedValue("protocol", _ANY, "version of our node's protocol", f"1 to {PROTOCOL_VERSION}", _require_protocol),
 )
 
 

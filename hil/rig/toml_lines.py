@@ -61,7 +61,7 @@ def find_key_lines(text: str) -> dict[KeyPath, int]:
     return found
 
 
-def find_key_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+def _find_key_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
     """Find the line of a path, or of the nearest table around it that stands in the file."""
     while path:
         # one [port] is read as a list of one, which the file does not number
@@ -101,7 +101,7 @@ def describe_faults(
     faults = []
     for e in error.errors():
         loc = (*table, *e["loc"])
-        line, unit = find_key_line(lines, loc), _unit(loc)
+        line, unit = _find_key_line(lines, loc), _unit(loc)
         where = f"line {line}, " if line else ""
         measured = e["type"] in _RANGE_FAULTS and isinstance(e["input"], int | float)
         value = f"{shortened(e['input'], LONGEST_VALUE)}{unit if measured else ''}"

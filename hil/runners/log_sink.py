@@ -11,7 +11,7 @@ from riderless.hil.logs.writer import LogSink
 from riderless.hil.loop.states import State
 
 
-class Fallible(Protocol):
+class _Fallible(Protocol):
     """Plant in memory that may fall; ``riderless.models.plant.plant.Plant`` is one."""
 
     @property
@@ -37,7 +37,7 @@ class Keeper:
     def __init__(
         self,
         writer: LogSink,
-        plant: Fallible | None = None,
+        plant: _Fallible | None = None,
         marks: deque[tuple[float, str, str]] | None = None,
     ) -> None:
         self.fall = self.late = ""
@@ -71,7 +71,7 @@ class Keeper:
         )
         return float(row["t_host"]), "late", self.late
 
-    def _look_at(self, plant: Fallible, t: float) -> None:
+    def _look_at(self, plant: _Fallible, t: float) -> None:
         """Mark at time ``t`` [s] what has happened to the plant in memory and no instrument tells."""
         if plant.fall and not self.fall:
             self._writer.marker(t, "fall", plant.fall)

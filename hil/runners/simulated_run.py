@@ -123,7 +123,7 @@ def simulate(
             f"the rig carries the bicycle {machine.bicycle.name}, found {bicycle.name}: give "
             "dataclasses.replace(rig, bicycle=bicycle)"
         )
-    require_ride_time(duration)
+    _require_ride_time(duration)
     require_pushes_within(scenario, duration)
     emulation = Emulation(model, surroundings, drive, noise)
     ride = _Ride(machine, gains, scenario, emulation, Task(excitation, reference, route), allow_mismatch)
@@ -139,7 +139,7 @@ def asked_under_control(rig: Rig, scenario: Scenario) -> tuple[tuple[float, floa
     return tuple((float(t) + scenario.release_after, float(v)) for t, v in scenario.speed)
 
 
-def require_ride_time(duration: float) -> None:
+def _require_ride_time(duration: float) -> None:
     """Refuse a run that would never be under control, or without an end.
 
     Raises
@@ -216,7 +216,7 @@ def run_lockstep(
     InputError
         When gains and rig do not fit together or could never be armed, or the folder is in use.
     """
-    require_ride_time(duration)
+    _require_ride_time(duration)
     ride = _Ride(rig, schedule, scenario, emulation, task, allow_mismatch)
     with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
         outcome = ride.play(writer, duration, watch)

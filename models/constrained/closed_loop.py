@@ -20,7 +20,7 @@ from riderless.models.constrained.tree import Tree
 from riderless.models.errors import InputError
 
 
-class TreeMotion:
+class _TreeMotion:
     """Tree at one moment, asked for points and directions like bodies in Cartesian coordinates; w is phi'."""
 
     def __init__(self, tree: Tree, t: float, phi: NDArray, rate: NDArray) -> None:
@@ -82,5 +82,5 @@ def closed_loop_accelerations(
         Cut joints that repeat or contradict one another, by name.
     """
     A, B, Q = tree.equations(phi, forces)
-    these = equations(cuts, TreeMotion(tree, 0.0, phi, rate), lam)
+    these = equations(cuts, _TreeMotion(tree, 0.0, phi, rate), lam)
     return react(np.linalg.inv(A), Q - B @ rate**2, these)

@@ -79,7 +79,7 @@ class Frame:
         self.body, self.n = body, n
         self.r, self.quaternion, self.v, self.omega = q[:3], q[3:], w[:3], w[3:]
         self.place, self.spin = slice(first, first + 3), slice(first + 3, first + 6)
-        self.R = rotation_matrix(self.quaternion)
+        self.R = _rotation_matrix(self.quaternion)
         self.turn = skew(self.omega)
 
     def point(self, s: ArrayLike) -> Jet:
@@ -135,7 +135,7 @@ class Frame:
         return Jet(arm, rate, J, self.turn @ rate)
 
 
-def rotation_matrix(quaternion: NDArray) -> NDArray:
+def _rotation_matrix(quaternion: NDArray) -> NDArray:
     """Body axes as columns. Only the direction of the quaternion counts, so its length may drift."""
     s, x, y, z = quaternion / np.sqrt(quaternion @ quaternion)
     return np.array(

@@ -112,7 +112,7 @@ def hands_free_families(bicycle: Bicycle, stride: float = 0.02) -> tuple[TurnFam
     )
 
 
-def misalignment(model: Model, point: Array) -> float:
+def _misalignment(model: Model, point: Array) -> float:
     """Misalignment of gravity and motion, zero where they are in line: cross product over the sine of the steer.
 
     Without steer there is no motion to speak of, so the product vanishes there for no reason of interest.
@@ -140,7 +140,7 @@ def _turn(model: Model, point: Array) -> SteadyTurn:
 def _gradient(model: Model, point: Array) -> Array:
     return np.array(
         [
-            (misalignment(model, point + d) - misalignment(model, point - d)) / (2.0 * MISALIGNMENT_STEP)
+            (_misalignment(model, point + d) - _misalignment(model, point - d)) / (2.0 * MISALIGNMENT_STEP)
             for d in MISALIGNMENT_STEP * np.eye(2)
         ]
     )
@@ -171,16 +171,16 @@ def _scan(model: Model) -> Iterator[Array]:
 
 def _crossings(model: Model, points: Array) -> Iterator[Array]:
     """Hands-free postures between neighbouring points (n, 2), by bisection, where a turn exists."""
-    values = np.array([misalignment(model, point) for point in points])
+    values = np.array([_misalignment(model, point) for point in points])
     for i in np.flatnonzero(values[:-1] * values[1:] < 0.0):
         low, high = points[i], points[i + 1]
         for _ in range(40):
             middle = (low + high) / 2.0
-            if misalignment(model, middle) * values[i] > 0.0:
+            if _misalignment(model, middle) * values[i] > 0.0:
                 low = middle
             else:
                 high = middle
-        jump = abs(misalignment(model, low) - misalignment(model, high))
+        jump = abs(_misalignment(model, low) - _misalignment(model, high))
         if jump < 1e-6 * abs(values[i] - values[i + 1]) and 0.0 < _speed(model, low) < FAMILY_SPEED_MAX:
             yield low
 
@@ -194,7 +194,7 @@ def _follow(model: Model, seed: Array, along: Array, stride: float) -> tuple[Arr
     """Postures (n, 2) from ``seed`` in the direction ``along`` until the family ends, and how it does.
 
     Each step goes along the curve and back to it from the side, and is shortened where the curve bends, or ends. The
-    side on which `misalignment` is positive stays on the same hand, which a neighbouring curve would give away.
+    side on which `_misalignment` is positive stays on the same hand, which a neighbouring curve would give away.
     """
     points, step = [seed], stride
     ahead = _tangent(model, seed)
@@ -221,7 +221,7 @@ def _correct(model: Model, guess: Array, reach: float) -> Array:
     point = guess
     for _ in range(12):
         across = _gradient(model, point)
-        change = misalignment(model, point) * across / (across @ across)
+        change = _misalignment(model, point) * across / (across @ across)
         point = point - change
         if not hypot(*(point - guess)) < 0.5 * reach:
             break

@@ -34,7 +34,7 @@ def state_rates(b, x, T4, TV, T7):
 
 
 @inlined
-def euler_step(x, h, k):
+def _euler_step(x, h, k):
     """State reached from ``x`` in ``h`` seconds at the constant rate ``k``."""
     return (
         x[0] + h * k[0],
@@ -66,13 +66,13 @@ def rk4(b, x, T4, TV, T7, dt):
         Step, s.
     """
     k = state_rates(b, x, T4, TV, T7)
-    end = euler_step(x, dt / 6.0, k)
-    k = state_rates(b, euler_step(x, dt / 2.0, k), T4, TV, T7)
-    end = euler_step(end, dt / 3.0, k)
-    k = state_rates(b, euler_step(x, dt / 2.0, k), T4, TV, T7)
-    end = euler_step(end, dt / 3.0, k)
-    k = state_rates(b, euler_step(x, dt, k), T4, TV, T7)
-    return euler_step(end, dt / 6.0, k)
+    end = _euler_step(x, dt / 6.0, k)
+    k = state_rates(b, _euler_step(x, dt / 2.0, k), T4, TV, T7)
+    end = _euler_step(end, dt / 3.0, k)
+    k = state_rates(b, _euler_step(x, dt / 2.0, k), T4, TV, T7)
+    end = _euler_step(end, dt / 3.0, k)
+    k = state_rates(b, _euler_step(x, dt, k), T4, TV, T7)
+    return _euler_step(end, dt / 6.0, k)
 
 
 @inlined

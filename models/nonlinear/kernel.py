@@ -224,7 +224,7 @@ def inertia(b, o):
 
 
 @inlined
-def contact_bias(b, o, k, v):
+def _contact_bias(b, o, k, v):
     """Rates of eta, rho and w that keep the front contact at rest while (u4, V, u7) are constant.
 
     The three equations of the contact, differentiated in the yaw frame, where the rear frame turns at ``turn``.
@@ -267,7 +267,7 @@ def bias(b, o, k, i, v):
     i : Inertia
     v : Speeds
     """
-    eta, rho, w = contact_bias(b, o, k, v)
+    eta, rho, w = _contact_bias(b, o, k, v)
     omega, u7 = v.omega, v.u7
     alpha = (-v.u3 * omega[1], eta + v.u3 * v.u4, rho)
     lift = b.rR * v.u5

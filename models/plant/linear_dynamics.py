@@ -35,14 +35,14 @@ def accelerations(p, x, v, v_dot, T_phi, T_rear, T_delta):
     if p.surroundings.coasting:
         v_dot = -T_rear / (p.rR * p.surroundings.mass)
     return (
-        lateral_acceleration(p, PHI, x, v, T_phi, T_delta),
-        lateral_acceleration(p, DELTA, x, v, T_phi, T_delta),
+        _lateral_acceleration(p, PHI, x, v, T_phi, T_delta),
+        _lateral_acceleration(p, DELTA, x, v, T_phi, T_delta),
         v_dot,
     )
 
 
 @njit(cache=True, nogil=True)
-def lateral_acceleration(p, i, x, v, T_phi, T_delta):
+def _lateral_acceleration(p, i, x, v, T_phi, T_delta):
     """Row `i` of M^-1 (f - v C1 q' - (g K0 + v^2 K2) q), rad/s^2.
 
     Parameters

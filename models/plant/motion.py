@@ -33,7 +33,7 @@ UPRIGHT, LEANT, OFF_BELT = 0, 1, 2  # the cause of a fall
 
 
 @njit(cache=True, nogil=True)
-def motion_euler_step(x, h, k):
+def _motion_euler_step(x, h, k):
     """State reached from `x` in `h` seconds at the constant slope `k`.
 
     Fixed-length tuples live in registers; small arrays made a step of the plant several times slower.
@@ -60,7 +60,7 @@ def motion(s):
 
 
 @njit(cache=True, nogil=True)
-def speed_profile(p, s, t):
+def _speed_profile(p, s, t):
     """Speed (m/s) of the profile and its rate (m/s^2) at time `t`, on its present segment."""
     if s.held:
         return p.speed[0, CORNER_SPEED], 0.0
@@ -81,7 +81,7 @@ def forward(p, s, t, x):
     x : tuple
         Motion, in the order of `MOTION_STATES`.
     """
-    v, v_dot = speed_profile(p, s, t)
+    v, v_dot = _speed_profile(p, s, t)
     if p.surroundings.coasting and not s.held:
         return x[V], 0.0
     return v, v_dot
@@ -166,7 +166,7 @@ def accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
 
 
 @njit(cache=True, nogil=True)
-def holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
+def _holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
     """Further steer torque (N m) that would leave the steer unaccelerated; any model is affine in it.
 
     Parameters
@@ -198,7 +198,7 @@ def steer_slip(p, s, x):
         nonlinear_dynamics.place(p, s, x, v)
     arriving = steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T + s.drive.shift)
     T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, arriving)
-    holding = holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
+    holding = _holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     return steer_drive.slip_side(p.drive, x[DELTA_DOT], holding)
 
 
@@ -224,7 +224,7 @@ def motion_derivative(p, s, t, x, T, side):
     T_phi, T_rear, T_delta = loads(p, s, t, x, v, T)
     T_delta += steer_drive.friction(p.drive, x[DELTA_DOT], side)
     if side == 0.0:
-        T_delta += holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
+        T_delta += _holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     phi_ddot, delta_ddot, v_dot = accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     if side == 0.0:
         delta_ddot = 0.0  # not to rounding only, or the axis would creep
@@ -256,11 +256,11 @@ def after(p, s, x, side, h):
     t, half = s.t, 0.5 * h
     T0, T1, T2 = steer_drive.torque_nodes(p.drive, s.drive, h)
     k1 = motion_derivative(p, s, t, x, T0, side)
-    k2 = motion_derivative(p, s, t + half, motion_euler_step(x, half, k1), T1, side)
-    k3 = motion_derivative(p, s, t + half, motion_euler_step(x, half, k2), T1, side)
-    k4 = motion_derivative(p, s, t + h, motion_euler_step(x, h, k3), T2, side)
-    return motion_euler_step(
-        motion_euler_step(x, h / 6.0, motion_euler_step(k1, 1.0, k4)), h / 3.0, motion_euler_step(k2, 1.0, k3)
+    k2 = motion_derivative(p, s, t + half, _motion_euler_step(x, half, k1), T1, side)
+    k3 = motion_derivative(p, s, t + half, _motion_euler_step(x, half, k2), T1, side)
+    k4 = motion_derivative(p, s, t + h, _motion_euler_step(x, h, k3), T2, side)
+    return _motion_euler_step(
+        _motion_euler_step(x, h / 6.0, _motion_euler_step(k1, 1.0, k4)), h / 3.0, _motion_euler_step(k2, 1.0, k3)
     )
 
 

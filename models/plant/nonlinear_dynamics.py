@@ -90,7 +90,7 @@ def accelerations(p, s, v_dot, T_phi, T_rear, T_delta):
 
 
 @njit(cache=True, nogil=True)
-def in_yaw_frame(p, q, x, z):
+def _in_yaw_frame(p, q, x, z):
     """Lengths x' and h [m] of a point of the rear frame; see the module.
 
     Parameters
@@ -122,14 +122,14 @@ def push(p, s, force, x, z):
         Point of the force, m forward of the rear contact and m below the ground.
     """
     return (
-        force * lateral_speed(p, s, Q_PHI, x, z),
-        force * lateral_speed(p, s, Q_THETA_R, x, z),
-        force * lateral_speed(p, s, Q_DELTA, x, z),
+        force * _lateral_speed(p, s, Q_PHI, x, z),
+        force * _lateral_speed(p, s, Q_THETA_R, x, z),
+        force * _lateral_speed(p, s, Q_DELTA, x, z),
     )
 
 
 @njit(cache=True, nogil=True)
-def lateral_speed(p, s, i, x, z):
+def _lateral_speed(p, s, i, x, z):
     """Lateral speed of a point of the rear frame per unit of one independent speed, m.
 
     Parameters
@@ -144,7 +144,7 @@ def lateral_speed(p, s, i, x, z):
     u[Q_PHI] = u[Q_THETA_R] = u[Q_DELTA] = 0.0
     u[i] = 1.0
     equations.dependent_speeds(p.nonlinear, s.q, u)
-    ahead, h = in_yaw_frame(p, s.q, x, z)
+    ahead, h = _in_yaw_frame(p, s.q, x, z)
     return u[Q_PSI] * ahead - np.cos(phi) * h * u[Q_PHI] + np.sin(phi) * ahead * u[Q_THETA]
 
 
@@ -201,7 +201,7 @@ def read(p, s, a_belt, out):
     phi_dot, theta_dot, psi_dot = u[Q_PHI], u[Q_THETA], u[Q_PSI]
     phi_ddot, theta_ddot, psi_ddot = u_dot[Q_PHI], u_dot[Q_THETA], u_dot[Q_PSI]
     sin, cos = np.sin(q[Q_PHI]), np.cos(q[Q_PHI])
-    x, h = in_yaw_frame(p, q, p.instruments.x_imu, p.instruments.z_imu)
+    x, h = _in_yaw_frame(p, q, p.instruments.x_imu, p.instruments.z_imu)
     x_dot, h_dot = (h + p.rR) * theta_dot, -x * theta_dot
     x_ddot, h_ddot = h_dot * theta_dot + (h + p.rR) * theta_ddot, -x_dot * theta_dot - x * theta_ddot
     y, y_dot = -sin * h, -cos * phi_dot * h - sin * h_dot
@@ -218,13 +218,13 @@ def read(p, s, a_belt, out):
 
     pitched = q[Q_THETA] - p.tilt
     out.theta_dot = theta_dot + psi_dot * sin
-    out.phi_dot, out.psi_dot = pitch_back(pitched, phi_dot, psi_dot * cos)
+    out.phi_dot, out.psi_dot = _pitch_back(pitched, phi_dot, psi_dot * cos)
     out.a_y = cos * f_y + sin * f_z
-    out.a_x, out.a_z = pitch_back(pitched, f_x, cos * f_z - sin * f_y)
+    out.a_x, out.a_z = _pitch_back(pitched, f_x, cos * f_z - sin * f_y)
 
 
 @njit(cache=True, nogil=True)
-def pitch_back(pitched, x, z):
+def _pitch_back(pitched, x, z):
     """Components of a vector (x, z) of the leaning frame along axes pitched nose up from it by `pitched` (rad)."""
     c, s = np.cos(pitched), np.sin(pitched)
     return c * x - s * z, s * x + c * z

@@ -68,7 +68,7 @@ FALL_REASONS = ("", "it leant or steered too far", LEFT_BELT)  # what `PLANT_STA
 
 
 @njit(cache=True, nogil=True)
-def to_next_event(p, s, kicks):
+def _to_next_event(p, s, kicks):
     """Note which commands, kicks and corners of the profile are past; return the time to the next, s.
 
     A kick is gone through in steps that resolve it, however short it is.
@@ -96,7 +96,7 @@ def to_next_event(p, s, kicks):
 
 
 @njit(cache=True, nogil=True)
-def hold_or_release(p, s, enabled, dt):
+def _hold_or_release(p, s, enabled, dt):
     """Let the person act on what the drive has done so far: release the bicycle, or catch it.
 
     Parameters
@@ -128,7 +128,7 @@ def hold_or_release(p, s, enabled, dt):
 
 
 @njit(cache=True, nogil=True)
-def derivative_now(p, s):
+def _derivative_now(p, s):
     """Time derivative of the motion at present."""
     T = steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T + s.drive.shift)
     x = motion(s)
@@ -136,25 +136,25 @@ def derivative_now(p, s):
 
 
 @njit(cache=True, nogil=True)
-def roll_tyre(p, s, h):
+def _roll_tyre(p, s, h):
     """Let the front tyre roll on for `h` seconds; in a person's hands and on its side it is at ease."""
     if s.held or s.fallen:
         s.tyre_torque = 0.0
         return
     x = motion(s)
     v, _ = forward(p, s, s.t, x)
-    s.tyre_torque = tyre_torque_after(p.tyre, s.tyre_torque, h, v, x, derivative_now(p, s))
+    s.tyre_torque = tyre_torque_after(p.tyre, s.tyre_torque, h, v, x, _derivative_now(p, s))
 
 
 @njit(cache=True, nogil=True)
-def slip_tyres(p, s, h):
+def _slip_tyres(p, s, h):
     """Let the tyres slip sideways for `h` seconds; in a person's hands and on its side they grip."""
     if s.held or s.fallen:
         side_slip.grip_again(s.slip)
         return
     x = motion(s)
     v, _ = forward(p, s, s.t, x)
-    side_slip.slip_on(p.slip, s.slip, h, v, x, derivative_now(p, s))
+    side_slip.slip_on(p.slip, s.slip, h, v, x, _derivative_now(p, s))
 
 
 @njit(cache=True, nogil=True)
@@ -178,7 +178,7 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
         s; nothing moves when it is not positive. The person releases or catches at its start.
     """
     p, s = p[0], s[0]
-    hold_or_release(p, s, enabled, dt)
+    _hold_or_release(p, s, enabled, dt)
     if p.servo.kind == steer_servo.TORQUE_DRIVE:
         steer_drive.latch(p.drive, s.drive, s.t, T_cmd, enabled)
     else:
@@ -189,16 +189,16 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
         s.gust = next_gust(p.surroundings, s.gust, s.weather, dt)
     t_end = s.t + dt
     while s.t < t_end - TIME_RESOLUTION:
-        h = min(t_end - s.t, p.step, to_next_event(p, s, kicks))
+        h = min(t_end - s.t, p.step, _to_next_event(p, s, kicks))
         if p.servo.kind != steer_servo.TORQUE_DRIVE:
             steer_servo.drive_steer(p, s, h)
         if not (s.held or s.fallen):
             h = move(p, s, h)
         steer_drive.carry_on(p.drive, s.drive, h, s.held or s.fallen)
         if p.tyre.active:
-            roll_tyre(p, s, h)
+            _roll_tyre(p, s, h)
         if p.slip.active:
-            slip_tyres(p, s, h)
+            _slip_tyres(p, s, h)
         s.t += h
     s.t = max(s.t, t_end)
 
@@ -221,7 +221,7 @@ def read_plant(p, s, out):
     v, v_dot = forward(p, s, s.t, x)
     a_belt = 0.0 if p.floor else v_dot
     still = s.held or s.fallen
-    x_dot = NO_MOTION if still else derivative_now(p, s)
+    x_dot = NO_MOTION if still else _derivative_now(p, s)
     if p.surroundings.coasting:
         v_dot = x_dot[V]
     if p.model == LINEAR:

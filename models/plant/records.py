@@ -152,7 +152,7 @@ def pack_plant(
     play = 0.5 * drive.backlash if drive.backlash > 0.0 else None
     p["mesh"] = stiff(play, M_inv[DELTA, DELTA] + 1.0 / max(drive.rotor, ROTOR_MIN), MESH_RATE)
     instruments.pack(p["instruments"])
-    surround(p["surroundings"], surroundings, scenario, bicycle, M_inv)
+    _surround(p["surroundings"], surroundings, scenario, bicycle, M_inv)
 
     corners = np.asarray(scenario.speed, dtype=float)
     if corners[0, CORNER_TIME] > 0.0:
@@ -186,7 +186,7 @@ def pack_kicks(scenario: Scenario) -> NDArray:
     return kicks
 
 
-def surround(p: np.void, given: Surroundings, scenario: Scenario, bicycle: Bicycle, M_inv: NDArray) -> None:
+def _surround(p: np.void, given: Surroundings, scenario: Scenario, bicycle: Bicycle, M_inv: NDArray) -> None:
     """Write the surroundings of a bicycle into a record.
 
     Parameters

@@ -124,7 +124,7 @@ def drive_steer(p, s, h):
         s.drive.target = 0.0
     else:
         lead(p.servo, s.servo, h)
-        s.drive.target = inner_torque_limited(p.servo, s.servo, delta, delta_dot, p.drive.torque_max, h)
+        s.drive.target = _inner_torque_limited(p.servo, s.servo, delta, delta_dot, p.drive.torque_max, h)
     if p.drive.lag == 0.0:
         s.drive.T = s.drive.target
 
@@ -144,7 +144,7 @@ def lead(p, s, h):
 
 
 @njit(cache=True, nogil=True)
-def inner_torque_limited(p, s, delta, delta_dot, torque_max, h):
+def _inner_torque_limited(p, s, delta, delta_dot, torque_max, h):
     """Torque (N m) that the inner loop asks for, within its limit; its integral moves on.
 
     Parameters

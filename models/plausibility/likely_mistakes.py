@@ -35,7 +35,7 @@ AXES = {  # what a sign means, of parameters that may have either
 
 
 @dataclass(frozen=True)
-class Mistake:
+class _Mistake:
     """Mistake that a parameter may suffer.
 
     Parameters
@@ -168,34 +168,34 @@ def _together(words: str, several: Sequence[Correction]) -> Correction:
     )
 
 
-def _mistakes(name: str) -> Iterator[Mistake]:
+def _mistakes(name: str) -> Iterator[_Mistake]:
     """Mistakes that a parameter may suffer, by its kind."""
     sign = _sign(name)
     yield sign
     for suffix, factor, words in units_of(name):
         rare = RARE if suffix[:2] in ("in", "ft", "lb") else 0.0
-        yield Mistake(f"like {words}", lambda x, n=factor: x / n, suffix, rare)  # type: ignore[misc]
+        yield _Mistake(f"like {words}", lambda x, n=factor: x / n, suffix, rare)  # type: ignore[misc]
         if not rare:
             twice = f"{plain_number(factor, 3)} times too small, as if converted from {words} twice"
-            yield Mistake(twice, lambda x, n=factor: x * n, "", 2.0 * RARE)  # type: ignore[misc]
+            yield _Mistake(twice, lambda x, n=factor: x * n, "", 2.0 * RARE)  # type: ignore[misc]
         if name[0] == "z":
-            yield Mistake(f"{sign.words}, and it looks like {words}", lambda x, n=factor: -x / n)  # type: ignore[misc]
+            yield _Mistake(f"{sign.words}, and it looks like {words}", lambda x, n=factor: -x / n)  # type: ignore[misc]
     if name == "lam":
-        yield Mistake("like the head angle: the steer axis tilt is 90 deg minus it", lambda x: pi / 2.0 - x)
-        yield Mistake(
+        yield _Mistake("like the head angle: the steer axis tilt is 90 deg minus it", lambda x: pi / 2.0 - x)
+        yield _Mistake(
             "like the head angle in degrees: the steer axis tilt is 90 deg minus it",
             lambda x: pi / 2.0 - radians(x),
         )
     if name in MASSES:
-        yield Mistake("like a weight in newtons", lambda x: x / STANDARD_GRAVITY, "", RARE)
+        yield _Mistake("like a weight in newtons", lambda x: x / STANDARD_GRAVITY, "", RARE)
     if name in RADII:
-        yield Mistake("like a diameter", lambda x: x / 2.0, "", RARE)
+        yield _Mistake("like a diameter", lambda x: x / 2.0, "", RARE)
 
 
-def _sign(name: str) -> Mistake:
+def _sign(name: str) -> _Mistake:
     if name[0] == "z":
-        return Mistake(POINTS_DOWN, lambda x: -x)
-    return Mistake(f"like the wrong sign{f' ({AXES[name]})' if name in AXES else ''}", lambda x: -x)
+        return _Mistake(POINTS_DOWN, lambda x: -x)
+    return _Mistake(f"like the wrong sign{f' ({AXES[name]})' if name in AXES else ''}", lambda x: -x)
 
 
 def _plausible_values(name: str, values: Values) -> str:

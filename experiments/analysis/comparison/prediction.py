@@ -62,7 +62,7 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     curved = not (theory.linear and theory.losses.linear)
     if curved and dynamics.mechanics is not None and response.phi_dot_unit == "rad/s":
         machine = machine_in(response, window, dynamics)
-        straight = np.abs(bending(machine, fit, start)) <= BENDING * np.array(found.std)
+        straight = np.abs(_bending(machine, fit, start)) <= BENDING * np.array(found.std)
         if not (theory.losses.linear and np.all(straight)):
             bent = nonlinear_initial_state(response, window, machine, start)
             if bent is not None and (not theory.losses.linear or not leaves_more(response, window, bent, start)):
@@ -81,7 +81,7 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     )
 
 
-def bending(machine: WindowMachine, fit: Fit, start: InitialState) -> Array:
+def _bending(machine: WindowMachine, fit: Fit, start: InitialState) -> Array:
     """Change (2,) of the like-for-like eigenvalue's parts by what the linear motion leaves out, to first order [1/s].
 
     One nonlinear motion from the linear one's start differs from that by some m. Of m the fit sees what another start

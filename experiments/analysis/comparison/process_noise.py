@@ -86,7 +86,7 @@ def _of_windows(chosen: WindowsOfBicycle) -> ProcessNoise | None:
     stretches = []
     for response, c in in_turn(chosen):
         if id(response) not in others:
-            others[id(response)] = other_machines(response)
+            others[id(response)] = _other_machines(response)
         stretches.append(make_stretch(response, c, others[id(response)]))
     return likeliest(stretches)
 
@@ -97,7 +97,7 @@ def _torque_lost(response: Response) -> float:
     return losses.friction + losses.dead_band + losses.hysteresis
 
 
-def other_machines(response: Response) -> OtherMachines:
+def _other_machines(response: Response) -> OtherMachines:
     """Machines of a response with each of `UNCERTAIN` a little off."""
     theory = theory_for(response)
     dynamics, found = theory.dynamics(), []
@@ -257,14 +257,14 @@ def noise_sentence(bicycle: Bicycle, noise: ProcessNoise) -> str:
     parts = []
     lean, steer = noise.lean_torque, noise.steer_torque
     if lean > WORTH_A_WORD * steer:
-        force = lean / side_force_height(bicycle)
+        force = lean / _side_force_height(bicycle)
         parts.append(f"a side force of about {force:.2g} N rms on {bicycle.name} ({lean:.2g} N m on the lean)")
     if steer > WORTH_A_WORD * lean:
         parts.append(f"a torque of {steer:.2g} N m rms on {'its steer' if parts else f'the steer of {bicycle.name}'}")
     return f"wind, belt or road: {' and '.join(parts)}, over {noise.time:g} s; all errors count it"
 
 
-def side_force_height(bicycle: Bicycle) -> float:
+def _side_force_height(bicycle: Bicycle) -> float:
     """Height of the centre of mass of the whole bicycle [m]."""
     return -totals(bicycle).zT
 

@@ -56,11 +56,11 @@ def fit(t: Array, y: Array, near: Fit | None = None, order: int | None = None) -
     tau, dt = t - t[0], float((t[-1] - t[0]) / (len(t) - 1))
     each = max(1, min(len(y) // AVERAGED_ROWS, int(ERA_LONGEST_STEP / dt)))
     samples = y[: len(y) // each * each].reshape(-1, each).mean(axis=1)
-    order = model_order(samples) if order is None else order
-    z = discrete_poles(samples, order)
-    s = continuous_poles(z, each * dt)
-    higher = [continuous_poles(discrete_poles(samples, order + more), each * dt) for more in (1, 2)]
-    waves, curve, jacobian = modal_fit(tau, y, s)
+    order = _model_order(samples) if order is None else order
+    z = _discrete_poles(samples, order)
+    s = _continuous_poles(z, each * dt)
+    higher = [_continuous_poles(_discrete_poles(samples, order + more), each * dt) for more in (1, 2)]
+    waves, curve, jacobian = _modal_fit(tau, y, s)
     wander = {k: np.array([other[np.argmin(np.abs(other - s[k]))] - s[k] for other in higher]) for k in waves}
     steady = [k for k in waves if np.all(np.abs(wander[k]) < MAX_WANDER * abs(s[k]))]
     if not steady:
@@ -71,7 +71,7 @@ def fit(t: Array, y: Array, near: Fit | None = None, order: int | None = None) -
     c2, c3 = np.linalg.lstsq(np.column_stack([turning.real, turning.imag]), waves[best], rcond=None)[0]
     influence = np.zeros((2, len(y)))
     influence[:, : len(samples) * each] = np.repeat(
-        pole_influence(samples, z[best], order) / (each * each * dt), each, axis=1
+        _pole_influence(samples, z[best], order) / (each * each * dt), each, axis=1
     )
     noise = noise_covariance(influence, residual, jacobian)
     moves = np.array([wander[best].real, wander[best].imag])
@@ -82,7 +82,7 @@ def fit(t: Array, y: Array, near: Fit | None = None, order: int | None = None) -
         curve,
         influence,
         jacobian,
-        problem=era_problem(value, tau, waves[best], residual),
+        problem=_era_problem(value, tau, waves[best], residual),
         status=f"{value.imag * tau[-1] / (2 * np.pi):.1f} cycles, order {order}, residual {np.std(residual):.2g} rms",
         coefficients={"order": float(order), "c2": float(c2), "c3": float(c3)},
         noise=NoiseCovariance(noise.covariance + moves @ moves.T / len(higher), noise.dof),
@@ -94,15 +94,15 @@ def fit_same_order(t: Array, y: Array, like: Fit) -> Fit:
     return fit(t, y, order=round(like.coefficients["order"]))
 
 
-def hankel_shape(samples: Array) -> tuple[int, int]:
+def _hankel_shape(samples: Array) -> tuple[int, int]:
     """Rows and columns of the squarest Hankel matrix that all samples fill, one column to spare."""
     rows = len(samples) // 2
     return rows, len(samples) - rows
 
 
-def model_order(samples: Array) -> int:
+def _model_order(samples: Array) -> int:
     """Model order: the number of singular values above those that noise makes."""
-    rows, columns = hankel_shape(samples)
+    rows, columns = _hankel_shape(samples)
     values = np.linalg.svd(hankel(samples[:rows], samples[rows - 1 : -1]), compute_uv=False)
     beta = rows / columns
     # Gavish and Donoho 2014, IEEE Trans. Inf. Theory 60: noise of unknown size, times the median
@@ -110,21 +110,21 @@ def model_order(samples: Array) -> int:
     return int(np.clip(np.sum(values > max(least, NOISE_FREE * values[0])), MIN_ORDER, MAX_ORDER))
 
 
-def discrete_poles(samples: Array, order: int) -> ComplexArray:
+def _discrete_poles(samples: Array, order: int) -> ComplexArray:
     """Discrete poles (order,) of the realisation; samples begin with the first one after the impulse."""
     import control  # brings the plotting library, which who only reads a page should not wait for
 
-    rows, columns = hankel_shape(samples)
+    rows, columns = _hankel_shape(samples)
     model, _ = control.eigensys_realization(np.append(0.0, samples), order, rows, columns - 1)
     return np.linalg.eigvals(np.asarray(model.A)).astype(complex)
 
 
-def continuous_poles(z: ComplexArray, dt: float) -> ComplexArray:
+def _continuous_poles(z: ComplexArray, dt: float) -> ComplexArray:
     """Continuous poles [1/s] of discrete ones; one at zero is gone within a sample."""
     return np.asarray(np.log(np.where(z == 0.0, 1e-300, z)) / dt, dtype=complex)
 
 
-def modal_fit(tau: Array, y: Array, s: ComplexArray) -> tuple[dict[int, Array], Array, Array]:
+def _modal_fit(tau: Array, y: Array, s: ComplexArray) -> tuple[dict[int, Array], Array, Array]:
     """Fit the motions of all poles: each oscillation's own (n,) by its pole, the curve (n,), its Jacobian (n, m)."""
     columns, owner = [np.ones_like(tau)], [-1]
     for k in map(int, np.flatnonzero((s.imag >= 0.0) & (np.abs(s.real) < FASTEST_POLE) & (s.imag < FASTEST_POLE))):
@@ -141,13 +141,13 @@ def modal_fit(tau: Array, y: Array, s: ComplexArray) -> tuple[dict[int, Array], 
     return waves, phi @ c, np.column_stack([phi, tau[:, None] * phi])
 
 
-def pole_influence(samples: Array, z: complex, order: int) -> Array:
+def _pole_influence(samples: Array, z: complex, order: int) -> Array:
     """Influence (2, rows) of each sample on (re, im) of log z, to first order.
 
     For the pencil H1 - z H0 of the Hankel matrices with its vectors p and q within the signal's space,
     dz = p' (dH1 - z dH0) q / (p' H0 q); both matrices hold the samples along their antidiagonals.
     """
-    rows, _ = hankel_shape(samples)
+    rows, _ = _hankel_shape(samples)
     H0 = hankel(samples[:rows], samples[rows - 1 : -1])
     H1 = hankel(samples[1 : rows + 1], samples[rows:])
     U, S, V = np.linalg.svd(H0, full_matrices=False)
@@ -161,7 +161,7 @@ def pole_influence(samples: Array, z: complex, order: int) -> Array:
     return np.array([(dz / z).real, (dz / z).imag])
 
 
-def era_problem(s: complex, tau: Array, wave: Array, residual: Array) -> str:
+def _era_problem(s: complex, tau: Array, wave: Array, residual: Array) -> str:
     """Reason why the fit may not be compared; empty when it may.
 
     Parameters

@@ -58,17 +58,17 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     if reason := unusable_signal(t, y, MIN_SINGLE_ROWS):
         return Fit.refused(NAME, reason)
     tau, dt = t - t[0], float((t[-1] - t[0]) / (len(t) - 1))
-    rough = turning_points(y, dt)
+    rough = _turning_points(y, dt)
     if len(rough) < MIN_EXTREMA:
         return Fit.refused(NAME, f"not identifiable: {len(rough)} extrema, wanted {MIN_EXTREMA}")
-    found = [one for k in range(len(rough)) if (one := find_extremum(tau, y, rough, k)) is not None]
+    found = [one for k in range(len(rough)) if (one := _find_extremum(tau, y, rough, k)) is not None]
     times, heights, *influences = (np.array([getattr(one, name) for one in found]) for name in Extremum._fields)
     if len(found) < MIN_EXTREMA or np.any(np.diff(np.sign(np.diff(heights))) == 0):
         return Fit.refused(NAME, "not identifiable: no extrema in turn, high and low")
-    return fit_extrema(tau, y, times, heights, *influences)
+    return _fit_extrema(tau, y, times, heights, *influences)
 
 
-def turning_points(y: Array, dt: float) -> list[int]:
+def _turning_points(y: Array, dt: float) -> list[int]:
     """Rows of the extrema in turn, high and low, that stand out."""
     from scipy.ndimage import uniform_filter1d  # both half a second to load, which other estimators should not pay
     from scipy.signal import find_peaks
@@ -95,7 +95,7 @@ class Extremum(NamedTuple):
     height_influence: Array  # (n,) d height / d signal
 
 
-def find_extremum(tau: Array, y: Array, rough: list[int], k: int) -> Extremum | None:
+def _find_extremum(tau: Array, y: Array, rough: list[int], k: int) -> Extremum | None:
     """Find the extremum near a row; None where there is none after all.
 
     It is that of a polynomial through the rows around it, of the degree that Schwarz's criterion likes best.
@@ -119,7 +119,7 @@ def find_extremum(tau: Array, y: Array, rough: list[int], k: int) -> Extremum | 
         return None
     middle, half = 0.5 * (tau[first] + tau[last - 1]), 0.5 * (tau[last - 1] - tau[first])
     x = (tau[rows] - middle) / half
-    solve = polynomial_influence(x, y[rows])
+    solve = _polynomial_influence(x, y[rows])
     c = solve @ y[rows]
     roots = chebyshev.chebroots(chebyshev.chebder(c))
     real = roots[np.abs(roots.imag) < 1e-9].real
@@ -137,7 +137,7 @@ def find_extremum(tau: Array, y: Array, rough: list[int], k: int) -> Extremum | 
     return Extremum(float(middle + half * at), float(vander @ c), time, height)
 
 
-def polynomial_influence(x: Array, y: Array) -> Array:
+def _polynomial_influence(x: Array, y: Array) -> Array:
     """Influence (degree + 1, n) of each y on the Chebyshev coefficients of the best polynomial through (x, y)."""
     n = len(y)
     q, r = np.linalg.qr(chebyshev.chebvander(x, min(POLYNOMIAL_DEGREES[-1], n - 2)))
@@ -148,7 +148,7 @@ def polynomial_influence(x: Array, y: Array) -> Array:
     return np.asarray(np.linalg.solve(r[: m + 1, : m + 1], q[:, : m + 1].T))
 
 
-def fit_extrema(
+def _fit_extrema(
     tau: Array, y: Array, times: Array, heights: Array, time_influence: Array, height_influence: Array
 ) -> Fit:
     """Fit the eigenvalue to K extrema.
@@ -165,8 +165,8 @@ def fit_extrema(
     k = np.arange(len(times), dtype=float)
     swing = np.diff(heights)
     log_influence = np.diff(height_influence, axis=0) / swing[:, None]
-    half, half_influence, half_chi2 = weighted_slope(k, times, time_influence)  # half a cycle [s]
-    decrement, decrement_influence, decrement_chi2 = weighted_slope(k[1:], np.log(np.abs(swing)), log_influence)
+    half, half_influence, half_chi2 = _weighted_slope(k, times, time_influence)  # half a cycle [s]
+    decrement, decrement_influence, decrement_chi2 = _weighted_slope(k[1:], np.log(np.abs(swing)), log_influence)
     d, w = decrement / half, np.pi / half
     if not 0.0 < w < W_MAX:
         return Fit.refused(NAME, f"not identifiable: extrema {half:.3g} s apart")
@@ -188,14 +188,14 @@ def fit_extrema(
         curve,
         influence,
         jacobian,
-        problem=log_decrement_problem(d, w, curve - c[0], residual),
+        problem=_log_decrement_problem(d, w, curve - c[0], residual),
         status=f"{len(times)} extrema, residual {np.std(residual):.2g} rms",
         coefficients={"extrema": float(len(times))} | dict(zip(("c1", "c2", "c3"), map(float, c), strict=True)),
         noise=noise,
     )
 
 
-def weighted_slope(k: Array, values: Array, influence: Array) -> tuple[float, Array, float]:
+def _weighted_slope(k: Array, values: Array, influence: Array) -> tuple[float, Array, float]:
     """Slope of a line through values by weighted least squares, its influence (n,), and chi-square about the line.
 
     Each value weighs by the inverse square of its own ``influence`` (K, n), its variance where the noise is 1 and
@@ -209,7 +209,7 @@ def weighted_slope(k: Array, values: Array, influence: Array) -> tuple[float, Ar
     return slope, pull @ influence, float(weights @ residual**2)
 
 
-def log_decrement_problem(d: float, w: float, wave: Array, residual: Array) -> str:
+def _log_decrement_problem(d: float, w: float, wave: Array, residual: Array) -> str:
     """Reason why the fit may not be compared; empty when it may.
 
     Parameters

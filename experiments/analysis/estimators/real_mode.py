@@ -49,8 +49,8 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     if reason := unusable_signal(t, y, MIN_REAL_ROWS):
         return Fit.refused(NAME, reason)
     tau = t - t[0]
-    one = search_rates(tau, y, [(a,) for a in ONE_RATE_GUESSES])
-    two = search_rates(tau, y, TWO_RATE_GUESSES)
+    one = _search_rates(tau, y, [(a,) for a in ONE_RATE_GUESSES])
+    two = _search_rates(tau, y, TWO_RATE_GUESSES)
     # Schwarz's criterion with two more unknowns
     gain = len(y) * np.log(max(one.cost, 1e-300) / max(two.cost, 1e-300)) - 2 * np.log(len(y))
     solution = two if gain > MIN_BIC_GAIN and abs(two.theta[0] - two.theta[1]) > MIN_RATE_DISTANCE else one
@@ -59,7 +59,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     influence = influence_matrix(solution)
     noise = noise_covariance(influence, solution.residual, solution.jacobian)
     variances = np.diag(noise.covariance)
-    problem = real_mode_problem(solution, float(rates[largest]), float(np.sqrt(variances[largest])), tau)
+    problem = _real_mode_problem(solution, float(rates[largest]), float(np.sqrt(variances[largest])), tau)
     coefficients = {"c1": float(solution.c[0]), "c2": float(solution.c[1 + largest])}
     if solution is two:
         coefficients |= {
@@ -81,7 +81,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     )
 
 
-def search_rates(
+def _search_rates(
     tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tuple[float, ...]]
 ) -> ProjectionFit:
     """Best fit with as many exponentials as the starts have rates."""
@@ -91,7 +91,7 @@ def search_rates(
     return minimise(ExponentialForm(decays=p), tau, y, first, bounds)
 
 
-def real_mode_problem(solution: ProjectionFit, rate: float, std: float, tau: Array) -> str:
+def _real_mode_problem(solution: ProjectionFit, rate: float, std: float, tau: Array) -> str:
     """Reason why the fit may not be compared; empty when it may.
 
     Parameters

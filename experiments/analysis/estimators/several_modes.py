@@ -63,7 +63,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     bounds = np.append(lower, single_mode.D_MIN), np.append(upper, single_mode.D_MAX)  # caster is at the lower end
     begins = [np.append(start, a) for start in [one.theta, *first[:2]] for a in A_STARTS]
     two = minimise(FORM, tau, y, begins, bounds)
-    probability = akaike_weight(one, two)
+    probability = _akaike_weight(one, two)
     chosen, other, share = (two, one, 1.0 - probability) if probability > 0.5 else (one, two, probability)
     w = chosen.theta[single_mode.WAVE][1]
     if chosen is two:
@@ -80,7 +80,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     return replace(result, covariance=result.covariance + share * np.outer(apart, apart))
 
 
-def akaike_weight(one: ProjectionFit, two: ProjectionFit) -> float:
+def _akaike_weight(one: ProjectionFit, two: ProjectionFit) -> float:
     """Akaike's weight of the larger model (`two`), 0 to 1."""
     correlation = min(max(lag_1(two.residual), 0.0), 0.99)
     rows = len(two.residual) * (1.0 - correlation) / (1.0 + correlation)  # independent ones, of first-order noise

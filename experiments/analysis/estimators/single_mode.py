@@ -134,7 +134,7 @@ def initial_guesses(tau: Array, y: Array, bounds: tuple[Array, Array], near: Fit
     tau, y = (s[: len(s) // each * each].reshape(-1, each).mean(axis=1) for s in (tau, y))
     d = np.linspace(-8.0, 5.0, SCAN_D)  # where weave lives; the searches may leave it
     w = np.geomspace(bounds[0][1] * 1.01, W_MAX * 0.99, SCAN_W)
-    cost = residual_squares(tau, y, d, w)
+    cost = _residual_squares(tau, y, d, w)
     around = np.pad(cost, 1, constant_values=np.inf)
     lowest = np.min([np.roll(around, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j], axis=0)[
         1:-1, 1:-1
@@ -144,7 +144,7 @@ def initial_guesses(tau: Array, y: Array, bounds: tuple[Array, Array], near: Fit
     return [np.array([d[i], w[j]]) for i, j in minima]
 
 
-def residual_squares(tau: Array, y: Array, d: Array, w: Array) -> Array:
+def _residual_squares(tau: Array, y: Array, d: Array, w: Array) -> Array:
     """Sum of squared residuals of the best oscillation about a constant at each d and w, (k, l).
 
     Parameters

@@ -40,11 +40,11 @@ def fit_window(response: Response, window: Window, estimator: str = single_mode.
         return whole
     tried = [
         (first, estimate(t[first:last], y[first:last], estimator, whole))
-        for first, last in other_cuts(len(t), response.dt)
+        for first, last in _other_cuts(len(t), response.dt)
     ]
-    kept = [(first, fit) for first, fit in tried if shows_same_motion(fit, whole)]
-    cut = cut_covariance(whole, y, kept)
-    speed = speed_covariance(whole, t - t[0], window)
+    kept = [(first, fit) for first, fit in tried if _shows_same_motion(fit, whole)]
+    cut = _cut_covariance(whole, y, kept)
+    speed = _speed_covariance(whole, t - t[0], window)
     variances = [np.trace(part) for part in (whole.covariance, cut, speed)]
     return replace(
         whole,
@@ -55,14 +55,14 @@ def fit_window(response: Response, window: Window, estimator: str = single_mode.
     )
 
 
-def other_cuts(n: int, dt: float) -> list[tuple[int, int]]:
+def _other_cuts(n: int, dt: float) -> list[tuple[int, int]]:
     """First row, and row past the last, of the other windows tried within n rows of dt seconds."""
     begins = [(round(later / dt), n) for later in LATER_STARTS]
     ends = [(0, n - round(share * n)) for share in EARLIER_ENDS]
     return [(first, last) for first, last in begins + ends if last - first >= n // 2]
 
 
-def shows_same_motion(fit: Fit, whole: Fit) -> bool:
+def _shows_same_motion(fit: Fit, whole: Fit) -> bool:
     """Does a fit of a shorter window show the same motion?
 
     A cut may be too short to be believed by itself (less than a cycle) and still show what the estimate depends on.
@@ -75,7 +75,7 @@ def _both(covariance: Array) -> str:
     return f"{re:.2g} and {im:.2g}"
 
 
-def cut_covariance(whole: Fit, y: Array, others: list[tuple[int, Fit]]) -> Array:
+def _cut_covariance(whole: Fit, y: Array, others: list[tuple[int, Fit]]) -> Array:
     """Covariance (2, 2) from the moves of the estimate with other cuts (first row, fit), beyond what noise explains.
 
     That of a later start and that of an earlier end, which are independent, add up.
@@ -98,7 +98,7 @@ def cut_covariance(whole: Fit, y: Array, others: list[tuple[int, Fit]]) -> Array
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-def speed_covariance(fit: Fit, tau: Array, window: Window) -> Array:
+def _speed_covariance(fit: Fit, tau: Array, window: Window) -> Array:
     """Covariance (2, 2) of an estimate that belongs to another speed than the window's mean.
 
     An eigenvalue s that changes at the rate s' makes a e^(s t + s' (t - T/2)^2 / 2) of the mode; that moves the

@@ -55,7 +55,7 @@ def recorded_response(response: Response) -> FrequencyResponse:
         )
     theory = theory_for(response)
     v = float(np.mean(np.concatenate([response.v[a:b] for a, b in parts])))
-    predicting = sampled_theory(theory, v, response.dt)
+    predicting = _sampled_theory(theory, v, response.dt)
     measured = {"phi_dot": response.phi_dot, "delta": response.delta, "T": response.T_delta}
     rows = [_end_to_end(measured[name], parts) for name in RESPONSE_CHANNELS]
     simulated = [predicting.response(response.T_played[a:b]) for a, b in parts]
@@ -67,7 +67,7 @@ def recorded_response(response: Response) -> FrequencyResponse:
         raise InputError(
             f"the known torque of {response.source} fills too narrow a band for a frequency response: record longer"
         )
-    move = mover(theory, lambda changes: sampled_theory(theory.move(changes), v, response.dt))
+    move = mover(theory, lambda changes: _sampled_theory(theory.move(changes), v, response.dt))
     return FrequencyResponse(
         response.source,
         response.label,
@@ -92,7 +92,7 @@ def add_recorded(response: Response, found: list[FrequencyResponse], unusable: l
         unusable.append(str(error))
 
 
-def sampled_theory(theory: Theory, v: float, dt: float) -> ExcitedLoop:
+def _sampled_theory(theory: Theory, v: float, dt: float) -> ExcitedLoop:
     """Theory at speed ``v`` [m/s] with a torque that is held for ``dt`` [s] from row to row.
 
     Raises

@@ -167,7 +167,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
             f"the run {run.folder.name} played no torque: a frequency response wants a sweep or a multisine"
         )
     r, outputs, v, steer_age, held, one_of = _played_part(run, run.header.excitation)
-    build = theory_at(run.header, v, steer_age, held, one_of)
+    build = _theory_at(run.header, v, steer_age, held, one_of)
     theory = build()
     if not theory.stable:
         raise InputError(
@@ -274,7 +274,7 @@ def relative_std(coherence: Array, independent: float) -> Array:
     return np.sqrt((1.0 - kept) / (2.0 * independent * kept))
 
 
-def theory_at(
+def _theory_at(
     header: RunHeader, v: float, steer_age: float = 0.0, held: float = 0.0, one_of: float = 1.0
 ) -> Callable[..., ExcitedLoop]:
     """Theory of the loop that the header of a run describes.

@@ -42,7 +42,7 @@ class GainEstimate:
     left_out: Array  # m/s: above v0, where the gain does nothing
 
 
-def weave_of(bicycle: Bicycle, gain: float, v0: float, v: float, near: complex) -> complex:
+def _weave_of(bicycle: Bicycle, gain: float, v0: float, v: float, near: complex) -> complex:
     """Eigenvalue of the closed loop nearest to a measured one [1/s].
 
     Parameters
@@ -94,7 +94,7 @@ def estimate_gain(
     def curve(x: Array) -> NDArray[np.complex128]:
         changes: dict[str, Any] = dict(zip(names, map(float, own + std * x[1:]), strict=True))
         moved = replace(bicycle, **changes)
-        return np.array([weave_of(moved, x[0], v0, float(at), near) for at, near in zip(v, measured, strict=True)])
+        return np.array([_weave_of(moved, x[0], v0, float(at), near) for at, near in zip(v, measured, strict=True)])
 
     scatter, x = np.array([1.0, 1.0]), np.append(GAIN_START, np.zeros(len(names)))
     for _ in range(SCATTER_ROUNDS):

@@ -70,7 +70,7 @@ def next_steps(
     ]
     damped = []
     if any(word in reason for reason in reasons for word in GONE_TOO_SOON):
-        damped = [said for response in without for said in damped_too_well(response)]
+        damped = [said for response in without for said in _damped_too_well(response)]
     known = {"no kick", "too small"} if damped else set()  # it was kicked, and well enough to see that
     steps += damped + [
         remedy for word, remedy in REMEDIES if word not in known and any(word in reason for reason in reasons)
@@ -78,7 +78,7 @@ def next_steps(
     return [*dict.fromkeys(steps), LAST_RESORT]
 
 
-def damped_too_well(response: Response) -> Iterator[str]:
+def _damped_too_well(response: Response) -> Iterator[str]:
     """Say, by theory, that the motion after a kick is over within a cycle, where it is."""
     rules = WindowRules()
     free = slice(None) if response.free is None or not response.free.any() else response.free

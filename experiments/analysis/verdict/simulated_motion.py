@@ -61,7 +61,7 @@ class SlipSteps(NamedTuple):
         return bool(self.loads.min() > 0.0)
 
 
-def slip_steps(dynamics: Dynamics, real: Variant, v: float, h: float) -> SlipSteps:
+def _slip_steps(dynamics: Dynamics, real: Variant, v: float, h: float) -> SlipSteps:
     """Steps of a machine of theory at a measured speed.
 
     Parameters
@@ -159,7 +159,7 @@ class MachineSteps:
         rows[1:] += np.outer(on_axis, rows[0])
         rows[1:] *= work[:, np.newaxis]
         side_per_torque = float(work[1] * on_axis[1])
-        slip = slip_steps(dynamics, real, v0, h)
+        slip = _slip_steps(dynamics, real, v0, h)
         return cls(h, every, v, F, left, weight, torque, rows, side_per_torque, slip, starts_at(dynamics, v))
 
     @property

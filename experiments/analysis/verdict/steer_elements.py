@@ -1,6 +1,6 @@
 """Parts of a steer axis that no linear theory has: a torque on the axis as a function of the motion, one line each.
 
-Each is one kind of `element_torque` with one size. `simulated_motion.py` rides them, `nonlinear_causes.py` tries them.
+Each is one kind of `_element_torque` with one size. `simulated_motion.py` rides them, `nonlinear_causes.py` tries them.
 The drive's dead band and hysteresis are torques that the drive does not make. Friction and stops are solved for at
 the end of a step (Moreau's time stepping): the torque, within its bounds, with which the axis would come to rest.
 
@@ -113,7 +113,7 @@ STEER_ELEMENTS = (
 
 
 @njit(cache=True, nogil=True)
-def element_torque(kind, size, memory, h, v, delta, delta_dot, free_delta_dot, mobility, drive, twist, side):
+def _element_torque(kind, size, memory, h, v, delta, delta_dot, free_delta_dot, mobility, drive, twist, side):
     """Torque on the steer axis [N m] that an element adds over a step, held; its memory moves on.
 
     Parameters
@@ -293,7 +293,7 @@ def ride_elements(kinds, sizes, h, v, F, left, weight, torque, rows, side_per_to
                 continue
             memory = memories[e]
             of_itself = side_per_torque * memory[0] if kinds[e] == PNEUMATIC_TRAIL else 0.0  # the tyre moves the steer
-            added = element_torque(
+            added = _element_torque(
                 kinds[e],
                 sizes[e],
                 memory,

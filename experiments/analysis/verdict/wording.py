@@ -66,7 +66,7 @@ def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, 
     known = "of its standard deviations" if first.measured else "of its usual standard deviations"
     alike = [plain_name(cause.name) for cause in indistinguishable(causes)]
     return (
-        f"; with {plain_name(first.name)} at {with_unit(first, first.moved)} instead of "
+        f"; with {plain_name(first.name)} at {_with_unit(first, first.moved)} instead of "
         f"{_number(first, first.nominal)}, {abs(first.deviations):.1f} {known}, "
         f"chi-square would be {first.chi2_left:.1f}"
         f"{_told_apart(first, chi2)}"
@@ -88,7 +88,7 @@ def of_two(pairs: Sequence[CausePair]) -> str:
     if not pairs:
         return ""
     best = pairs[0]
-    moved = " and ".join(f"{plain_name(one.name)} at {with_unit(one, one.moved)}" for one in (best.first, best.second))
+    moved = " and ".join(f"{plain_name(one.name)} at {_with_unit(one, one.moved)}" for one in (best.first, best.second))
     alike = [" with ".join(map(plain_name, pair.names)) for pair in indistinguishable(pairs)]
     left = f"chi-square would be {best.chi2_left:.1f}"
     if best.p_left < STILL_UNEXPLAINED:
@@ -106,13 +106,13 @@ def of_stops(stops: Sequence[SteerStop]) -> str:
     return f"; the steer met {met}, and windows in which it did are left out: kick less, or give it more way"
 
 
-def with_unit(cause: CandidateCause, value: float) -> str:
+def _with_unit(cause: CandidateCause, value: float) -> str:
     """Value of a cause with its unit, "0.9", "0.05 N m" or "0.3 deg"."""
     return f"{_number(cause, value)} {'deg' if cause.name in SHOWN_IN_DEG else cause.unit}".rstrip()
 
 
 def _number(cause: CandidateCause, value: float) -> str:
-    """Value of a cause without its unit, as `with_unit` writes it."""
+    """Value of a cause without its unit, as `_with_unit` writes it."""
     return f"{np.degrees(value) if cause.name in SHOWN_IN_DEG else value:.4g}"
 
 
@@ -129,6 +129,6 @@ def _impossible(causes: Sequence[CandidateCause]) -> str:
         return ""
     worst = max(outside, key=lambda cause: cause.would_explain)
     return (
-        f"; {plain_name(worst.name)} would have to be {with_unit(worst, worst.best)}, outside what is possible "
+        f"; {plain_name(worst.name)} would have to be {_with_unit(worst, worst.best)}, outside what is possible "
         f"({worst.outside})"
     )

@@ -74,11 +74,11 @@ def cut_window(
         ends["it is pushed again"] = kick.end + again - row_count(rules.begun, dt)
         last = ends["it is pushed again"]
     cycle = cycle_rows(s, kick, dt, rules)
-    faded = kick.end + row_of_fading(s[kick.end : last], cycle, rules)
+    faded = kick.end + _row_of_fading(s[kick.end : last], cycle, rules)
     affordable = kick.listed or (faded - kick.end) * dt >= rules.settle_needs
     settle = rules.settle if affordable else 0.0
     start = kick.end + round(settle / dt)
-    if pushing := time_of_pushing(response, kick, cycle, rules):
+    if pushing := _time_of_pushing(response, kick, cycle, rules):
         start = max(start, kick.onset + row_count(pushing, dt))
         settle = max(settle, round((start - kick.end) * dt, 3))
     least = rules.least_marked if kick.listed else rules.least_cycles
@@ -91,7 +91,7 @@ def cut_window(
     return start, ends[why], rule
 
 
-def time_of_pushing(response: Response, kick: DetectedKick, cycle: int, rules: WindowRules) -> float:
+def _time_of_pushing(response: Response, kick: DetectedKick, cycle: int, rules: WindowRules) -> float:
     """Time [s] from a kick's onset in which the hand may still push though the motion has turned back; 0 for none.
 
     Windows of others' recordings begin where the motion turns, as their authors' do.
@@ -146,7 +146,7 @@ def cycle_rows(s: Array, kick: DetectedKick, dt: float, rules: WindowRules) -> i
     return 2 * (turning_row(s[begin:], slowest, ahead) or 1)
 
 
-def row_of_fading(s: Array, cycle: int, rules: WindowRules) -> int:
+def _row_of_fading(s: Array, cycle: int, rules: WindowRules) -> int:
     """Row of a response, begun at its peak, from which the kick no longer shows; its length if never."""
     half = cycle // 2
     if len(s) <= half:

@@ -31,10 +31,10 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     """
     rules = rules or WindowRules()
     if any(marker.kind == "release" for marker in response.markers):
-        return released_windows(response, rules)
+        return _released_windows(response, rules)
     motion = separate_motion(response, rules.kicks.smooth)
     s, noise = motion.s, motion.background
-    found, rejected = possible_kicks(response, motion, rules)
+    found, rejected = _possible_kicks(response, motion, rules)
     largest = max((kick.size for kick in found), default=0.0)
     windows: list[Window] = []
     kicks: dict[int, DetectedKick] = {}  # by their places in ``found``
@@ -47,7 +47,7 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
         else:
             rejected.append(too_small(response, kick, needed))
     for place, kick in kicks.items():
-        before = push_before(found, kick, rules)
+        before = _push_before(found, kick, rules)
         later = enumerate(found[place + 1 :], place + 1)
         # a push that counts ends the motion before it, be it too small for a window of its own
         counts = (k for i, k in later if i in kicks or k.size >= rules.stirred * kick.size)
@@ -66,7 +66,7 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     return windows, sorted(rejected, key=lambda r: r.t_start)
 
 
-def possible_kicks(
+def _possible_kicks(
     response: Response, motion: SeparatedMotion, rules: WindowRules
 ) -> tuple[list[DetectedKick], list[Rejected]]:
     """Find what may begin a window, kicks and a release, in order of time; and what is refused before that."""
@@ -79,7 +79,7 @@ def possible_kicks(
     return sorted(found, key=lambda kick: kick.onset), [*rejected, *unmet]
 
 
-def push_before(found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
+def _push_before(found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
     """Last push before a kick that counts beside it, be it too small to make a window of its own.
 
     Parameters
@@ -93,7 +93,7 @@ def push_before(found: list[DetectedKick], kick: DetectedKick, rules: WindowRule
     return next((k for k in reversed(found) if k.end <= kick.onset and k.size >= least and not k.released), None)
 
 
-def released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
+def _released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
     """Cut the windows of a recording in which the torque went off now and then: its free parts, less the caster's time.
 
     What grows from a release needs no kick, and begins too small to look like one.

@@ -37,7 +37,7 @@ def unexplained_motion(s: Array, dt: float) -> Array:
     before = [ahead + j * spacing for j in range(TAPS)]
     some = np.arange(first, len(s), max(1, spacing // 4, -(-(len(s) - first) // LEARNT_FROM)))
     ones = np.ones(len(some))  # of the rest of the bias
-    *weights, rest = robust_weights(np.column_stack([*(s[some - rows] for rows in before), ones]), s[some])
+    *weights, rest = _robust_weights(np.column_stack([*(s[some - rows] for rows in before), ones]), s[some])
     out = s.copy()
     for part in row_parts(len(s), first):
         for weight, rows in zip(weights, before, strict=True):
@@ -46,7 +46,7 @@ def unexplained_motion(s: Array, dt: float) -> Array:
     return out
 
 
-def robust_weights(X: Array, y: Array) -> Array:
+def _robust_weights(X: Array, y: Array) -> Array:
     """Solution (m,) of X w = y by least squares in which rows far off count little (Cauchy's weight function).
 
     Parameters

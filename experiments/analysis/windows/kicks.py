@@ -85,17 +85,17 @@ def find_kicks(response: Response, rules: KickRules, motion: SeparatedMotion | N
     marks = [marker.t for marker in response.markers if marker.kind == "kick" and not marker.text]
     if marks:
         onsets = np.clip(np.searchsorted(response.t, sorted(marks)), 0, len(s) - 2)
-        ends = [end_of_kick(s, int(i), dt, rules) for i in onsets]
+        ends = [_end_of_kick(s, int(i), dt, rules) for i in onsets]
         return [DetectedKick(int(i), e, True, True, float(abs(s[e]))) for i, e in zip(onsets, ends, strict=True)]
-    kicks = sudden_rises(s, rules.above_noise * motion.background, dt, rules)
+    kicks = _sudden_rises(s, rules.above_noise * motion.background, dt, rules)
     apart = row_count(rules.calm, dt)
-    for kick in sudden_rises(motion.rest, rules.stands_out * motion.unrest, dt, rules, row_count(KICK_MEMORY, dt)):
+    for kick in _sudden_rises(motion.rest, rules.stands_out * motion.unrest, dt, rules, row_count(KICK_MEMORY, dt)):
         # what it is foretold from included
         around = slice(max(0, kick.onset - row_count(PREDICTION_HORIZON, dt)), kick.end + 1)
         free = response.free is None or bool(response.free[around].all())
         if free and kick.end + row_count(rules.turned, dt) < len(s):
             near = slice(_first_from(kicks, kick.onset - apart), _first_from(kicks, kick.end + apart + 1))
-            kicks[near] = with_swinging(kicks[near], kick, dt, rules)
+            kicks[near] = _with_swinging(kicks[near], kick, dt, rules)
     return [kick for kick in kicks if not is_led(response, kick.onset, kick.end)]
 
 
@@ -110,7 +110,7 @@ def is_led(response: Response, first: int, last: int) -> bool:
     return any(begin <= b and end >= a for a, b in response.bends)
 
 
-def with_swinging(kicks: list[DetectedKick], one: DetectedKick, dt: float, rules: KickRules) -> list[DetectedKick]:
+def _with_swinging(kicks: list[DetectedKick], one: DetectedKick, dt: float, rules: KickRules) -> list[DetectedKick]:
     """Add a kick into a motion still going on, unless it is one of those known or something small beside it.
 
     Parameters
@@ -170,7 +170,7 @@ def find_release(
     return kick if large and by_itself else None
 
 
-def sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: int = 0) -> list[DetectedKick]:
+def _sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: int = 0) -> list[DetectedKick]:
     """Find where a signal soon reaches several times what it was just before, in order of time.
 
     Parameters
@@ -212,8 +212,8 @@ def _sudden_rows(s: Array, least: float, dt: float, rules: KickRules) -> np.ndar
     sudden = np.zeros(len(s), bool)
     for part in row_parts(len(s)):
         begin, end, before = part.start, part.stop, max(0, part.start - calm)
-        ahead = running_maximum(np.abs(s[begin : end + rise]), rise)[: end - begin]
-        behind = running_maximum(np.abs(s[before:end])[::-1], calm)[::-1][begin - before :]
+        ahead = _running_maximum(np.abs(s[begin : end + rise]), rise)[: end - begin]
+        behind = _running_maximum(np.abs(s[before:end])[::-1], calm)[::-1][begin - before :]
         sudden[part] = (ahead > rules.ratio * behind) & (ahead > least)
     return sudden
 
@@ -238,7 +238,7 @@ def _rise_within(s: Array, first: int, last: int, dt: float, rules: KickRules) -
         before = np.abs(s[max(0, first - calm) : first + 1]).max()
         quiet = np.flatnonzero(np.abs(s[first : last + 1]) <= before)
         onset = first + (int(quiet[-1]) if len(quiet) else 0)
-        end = end_of_kick(s, onset, dt, rules)
+        end = _end_of_kick(s, onset, dt, rules)
         if end >= last or rules.outdoes * abs(s[end]) >= largest:
             return onset, end
         first = max(end, first + 1)
@@ -260,7 +260,7 @@ def row_of_rise(s: Array, onset: int, end: int, rules: KickRules) -> int:
     return onset + int(np.flatnonzero(low)[-1]) if end > onset else onset
 
 
-def end_of_kick(s: Array, onset: int, dt: float, rules: KickRules) -> int:
+def _end_of_kick(s: Array, onset: int, dt: float, rules: KickRules) -> int:
     """Row where the lean rate, having moved away from its value at the onset, first turns back.
 
     Parameters
@@ -283,7 +283,7 @@ def turning_row(s: Array, within: int, ahead: int) -> int:
     ``ahead`` rows that follow. Where it never turns, the last of those rows.
     """
     away = np.abs(s[: within + ahead + 1] - s[0])
-    turned = (away >= 0.5 * away[: within + 1].max()) & (away >= running_maximum(away, ahead))
+    turned = (away >= 0.5 * away[: within + 1].max()) & (away >= _running_maximum(away, ahead))
     return min(int(np.argmax(turned)) if turned.any() else within, within, len(s) - 1)
 
 
@@ -335,7 +335,7 @@ def background_amplitude(response: Response, s: Array, percent: float = 20.0) ->
     return float(np.percentile(amplitude, percent)) if len(amplitude) else 0.0
 
 
-def running_maximum(size: Array, width: int) -> Array:
+def _running_maximum(size: Array, width: int) -> Array:
     """Largest value (n,) among this row and the ``width`` rows after it."""
     padded = np.append(size, np.zeros(width))
     return sliding_window_view(padded, width + 1).max(axis=1)

@@ -23,7 +23,7 @@ BY_KEY = "by key"  # begins the text of a mark that a person set
 
 
 @dataclass(frozen=True)
-class MarkRules:
+class _MarkRules:
     """Rules by which a mark is moved to its kick; each number with its reason."""
 
     late: float = 1.2  # s that a mark comes after the kick began: three slow reactions of a person
@@ -48,7 +48,7 @@ def snap_marks(
         Those that the signal shows, in order of time.
     kicks : KickRules
     """
-    rules, out, told = MarkRules(), list(found), []
+    rules, out, told = _MarkRules(), list(found), []
     for t, before, after in sorted(_reach(m, rules) for m in response.markers if m.kind == "kick" and m.text):
         begin, end = np.searchsorted(response.t, [t - before, t + after])
         near = [kick for kick in out if begin <= kick.onset <= end]
@@ -56,7 +56,7 @@ def snap_marks(
             meant = max(near, key=lambda kick: kick.size)
             out[out.index(meant)] = replace(meant, marked=True)
             continue
-        rise = largest_rise(response, motion, out, slice(int(begin), int(end)), kicks)
+        rise = _largest_rise(response, motion, out, slice(int(begin), int(end)), kicks)
         needed = rules.peak * motion.background
         if rise is not None and rise.size >= needed:
             out = sorted([*out, rise], key=lambda kick: kick.onset)
@@ -70,13 +70,13 @@ def snap_marks(
     return out, told
 
 
-def _reach(marker: Marker, rules: MarkRules) -> tuple[float, float, float]:
+def _reach(marker: Marker, rules: _MarkRules) -> tuple[float, float, float]:
     """Time of a mark, and how long before and after it its kick may begin [s]."""
     by_hand = marker.text.startswith(BY_KEY)
     return marker.t, (rules.late if by_hand else rules.known), (rules.early if by_hand else rules.known)
 
 
-def largest_rise(
+def _largest_rise(
     response: Response, motion: SeparatedMotion, found: list[DetectedKick], where: slice, rules: KickRules
 ) -> DetectedKick | None:
     """Largest rise that begins in some rows and is no remainder of a kick already found; None without rows.

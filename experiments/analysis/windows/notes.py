@@ -205,11 +205,13 @@ def attach_notes(responses: Sequence[Response], paths: Sequence[Path], given: Pa
                 notes_here = read_notes(folder / FILE, [response.source]).get(response.source, ())
             folder = folder.parent
         if folder not in in_folder:
-            in_folder[folder] = read_notes(folder / FILE, recordings_served(folder)) if (folder / FILE).exists() else {}
+            in_folder[folder] = (
+                read_notes(folder / FILE, _recordings_served(folder)) if (folder / FILE).exists() else {}
+            )
         out.append(replace(response, notes=(*notes_here, *in_folder[folder].get(response.source, ()))))
     return out
 
 
-def recordings_served(folder: Path) -> list[str]:
+def _recordings_served(folder: Path) -> list[str]:
     """Names of the recordings in a folder, which a file of windows there may name."""
     return [path.name for path in find_recordings([folder]) if not published.is_table(path)]

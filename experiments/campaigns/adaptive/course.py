@@ -91,11 +91,11 @@ def legs_named(label: str, menu: Sequence[Condition]) -> list[Condition]:
     first = [one for one in menu if one.label == f"{found['first']} m/s {found['tag']}"][:1]
     entries = list(first)
     for speed in re.findall(r"then ([\d.e+-]+) m/s", found["then"]):
-        entries += [one for one in menu if first and may_follow(first[0], one) and f"{one.v:g}" == speed][:1]
+        entries += [one for one in menu if first and _may_follow(first[0], one) and f"{one.v:g}" == speed][:1]
     return entries if len(entries) == 1 + found["then"].count("then") else []
 
 
-def may_follow(first: Condition, other: Condition) -> bool:
+def _may_follow(first: Condition, other: Condition) -> bool:
     """Can an entry come after another in one run: the same law, and kicks as long?"""
     return first.controller == other.controller and first.tag == other.tag
 
@@ -281,7 +281,7 @@ class Course:
             alone = max(gains[label] / (self.costs.before(one.v, v) + one.duration) for label, one in of.items())
             further = {}
             for label in of:
-                longer = self._joined([*legs, label]) if may_follow(first, self._entry(label)) else None
+                longer = self._joined([*legs, label]) if _may_follow(first, self._entry(label)) else None
                 if longer is None or longer.label in self.dropped:
                     continue
                 takes = longer.duration - ends.duration

@@ -63,7 +63,7 @@ def unreachable(goal: Goal, at_last: Array, measurements: Sequence[Measurement])
     if not goal.asks or goal.shortfall(at_last) <= 1.0:
         return None
     alike = [str(one) for one in confounded_quantities(goal, at_last, measurements)]
-    because = "; ".join(alike) or hidden_words(goal, at_last)
+    because = "; ".join(alike) or _hidden_words(goal, at_last)
     if goal.difference is not None:
         return Ending("never", f"theory and the other model are never told apart, however long: {because}")
     stays = [
@@ -74,7 +74,7 @@ def unreachable(goal: Goal, at_last: Array, measurements: Sequence[Measurement])
     return Ending("never", f"{' and '.join(stays)}: {because}")
 
 
-def hidden_words(goal: Goal, information: Array) -> str:
+def _hidden_words(goal: Goal, information: Array) -> str:
     """Say which quantities hide what is asked for, the one to know better first.
 
     Parameters

@@ -75,7 +75,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         require_playable_on(bench.machine, Excitation(releases=() if lane else moments))
     conditions = []
     for b, bicycle in enumerate(bench.bicycles):
-        speeds = settings.speeds_m_s or below_weave(bicycle)
+        speeds = settings.speeds_m_s or _below_weave(bicycle)
         for number, run in enumerate(replace(bench, bicycles=(bicycle,)).runs(speeds, settings.repeats)):
             schedule = bench.schedule(bicycle, run.controller, speeds)
             if lane:
@@ -120,7 +120,7 @@ def _require_lane(name: str, schedule: Controller) -> None:
         )
 
 
-def below_weave(bicycle: Bicycle) -> tuple[float, ...]:
+def _below_weave(bicycle: Bicycle) -> tuple[float, ...]:
     """Choose speeds [m/s], in steps of 0.05, a little below the weave speed; raises InputError."""
     weave = critical_speeds(bicycle).weave
     if weave is None or weave <= max(BELOW_WEAVE_SPEED):

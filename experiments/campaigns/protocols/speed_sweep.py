@@ -51,7 +51,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     driven = drives_its_speed(bench.machine)
     for number, run in enumerate(bench.runs([0.0], settings.repeats)):
         first, last = settings.range_of(run.bicycle)
-        profile, times, length = speed_steps(first, last, settings.kicks)
+        profile, times, length = _speed_steps(first, last, settings.kicks)
         if settings.by == "ramp":
             profile = [(0.0, first), (length, last)]
             steep = abs(last - first) / length
@@ -71,14 +71,14 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
                 instruction=belt_instruction(
                     first, f", then {'on' if driven else 'take the belt'} to {last:.2f} m/s as told", bench.machine
                 ),
-                cues=sweep_cues("ramp" if driven else settings.by, profile, times),
+                cues=_sweep_cues("ramp" if driven else settings.by, profile, times),
                 remedy="lower lean_rate_rad_s, narrow the range, or choose another controller",
             )
         )
     return bench.in_random_order(conditions)
 
 
-def speed_steps(first: float, last: float, n: int) -> tuple[list[tuple[float, float]], list[float], float]:
+def _speed_steps(first: float, last: float, n: int) -> tuple[list[tuple[float, float]], list[float], float]:
     """Lay out ``n`` steps: profile (s, m/s), times of the kicks [s after the release] and length [s]."""
     profile, times, t = [], [], 0.0
     for i in range(n):
@@ -89,7 +89,7 @@ def speed_steps(first: float, last: float, n: int) -> tuple[list[tuple[float, fl
     return profile, times, t - BELT_CHANGE_TIME
 
 
-def sweep_cues(by: str, profile: list[tuple[float, float]], times: list[float]) -> tuple[tuple[float, str], ...]:
+def _sweep_cues(by: str, profile: list[tuple[float, float]], times: list[float]) -> tuple[tuple[float, str], ...]:
     """List what to tell the person at the belt and the one who kicks, and when."""
     told = list(kick_cues(times))
     if by == "steps":

@@ -59,7 +59,7 @@ class RealtimeCase:
         return f"riderless faults --real-time --seed {self.seed} --case {self.index}"
 
 
-class NotPossibleError(Exception):
+class _NotPossibleError(Exception):
     """Refusal of this computer to have the fault tried."""
 
 
@@ -151,7 +151,7 @@ def _played(case: RealtimeCase, bench: RealtimeBench) -> FaultRow:
             lasted = time_to_zero(fault, struck, report, run)
             wrong += judge_lateness(fault, lasted)
             missing = judge_log(fault, struck, run)
-        except NotPossibleError as reason:
+        except _NotPossibleError as reason:
             return FaultRow(fault.name, 0, ((f"not tried: {reason}", 1),), lasted, _promise(fault), True)
         except (NeverCameError, NotKeptError, InputError) as problem:
             wrong.append(str(problem))
@@ -196,5 +196,5 @@ def _mount(folder: Path, stack: ExitStack) -> None:
         ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK_SIZE}", "tmpfs", folder], capture_output=True
     )
     if mounted.returncode != 0:
-        raise NotPossibleError("no right to mount a disk")
+        raise _NotPossibleError("no right to mount a disk")
     stack.callback(lambda: subprocess.run(["umount", folder], check=True))

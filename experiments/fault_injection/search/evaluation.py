@@ -52,7 +52,7 @@ def evaluate_genes(
     return Evaluated(genes, case.name, verdict.danger, verdict.complaints, case.replay)
 
 
-def evaluate_here(population: NDArray, options: CaseOptions) -> list[Evaluated]:
+def _evaluate_here(population: NDArray, options: CaseOptions) -> list[Evaluated]:
     """Play cases in this process."""
     return [evaluate_genes(genes, options) for genes in population]
 
@@ -63,7 +63,7 @@ def evaluating(jobs: int | None) -> Iterator[Evaluator]:
     if jobs is not None and jobs < 1:
         raise InputError(f"the number of jobs must be 1 or more, found {jobs}; leave it out for one a core")
     if (jobs or cores()) == 1:
-        yield evaluate_here
+        yield _evaluate_here
         return
     with worker_processes(jobs or cores()) as pool:
 

@@ -23,7 +23,7 @@ CODE_PREFIX = "g"
 _LETTERS = string.digits + string.ascii_letters + "._"
 
 
-class GeneDraws:
+class _GeneDraws:
     """Source of numbers for `cases.compose_case` that reads genes one after the other."""
 
     def __init__(self, genes: NDArray) -> None:
@@ -68,7 +68,7 @@ def case_of_genes(genes: NDArray, options: CaseOptions) -> FaultCase:
     chosen: list[Threat] = []
     for block in blocks:
         chosen.append(another_threat(threats, int(block[0]) * len(threats) // GENE_VALUES, chosen))
-    draws = [GeneDraws(block[1:]) for block in blocks]
+    draws = [_GeneDraws(block[1:]) for block in blocks]
     return compose_case(chosen, draws, options, code=code_of_genes(genes))
 
 

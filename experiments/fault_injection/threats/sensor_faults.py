@@ -185,7 +185,7 @@ _GRADED: tuple[tuple[str, Kind, tuple[str, ...], tuple[_Grade, ...]], ...] = (  
 )
 
 
-def graded_threats(name: str, kind: Kind, channels: tuple[str, ...], grades: Sequence[_Grade]) -> list[Threat]:
+def _graded_threats(name: str, kind: Kind, channels: tuple[str, ...], grades: Sequence[_Grade]) -> list[Threat]:
     """List the threats of one kind of fault of a reading, from the smallest to the worst.
 
     Parameters
@@ -282,6 +282,6 @@ _REVERSED_OR_UNUSED = (
 
 SENSOR_THREATS = (
     *_STUCK_OR_INVALID,
-    *(threat for row in _GRADED for threat in graded_threats(*row)),
+    *(threat for row in _GRADED for threat in _graded_threats(*row)),
     *_REVERSED_OR_UNUSED,
 )

@@ -23,7 +23,7 @@ _AGAIN = 0.5  # s until a page that is gone is looked for again
 _PATIENCE = 5.0  # s for a page that was never there
 
 
-class FoxgloveBridge:
+class _FoxgloveBridge:
     """Server for Foxglove on this computer alone.
 
     Parameters
@@ -70,7 +70,7 @@ class FoxgloveBridge:
         self._server.stop()
 
 
-def serve_foxglove(arguments: Sequence[str] | None = None) -> None:
+def _serve_foxglove(arguments: Sequence[str] | None = None) -> None:
     """Serve, and say on standard output at which port."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--page", type=int, required=True)
@@ -79,8 +79,8 @@ def serve_foxglove(arguments: Sequence[str] | None = None) -> None:
     told = parser.parse_args(arguments)
     token = os.environ.pop(TOKEN_VARIABLE, "")
     try:
-        bridge = FoxgloveBridge(told.port)
-    except (OSError, RuntimeError, foxglove_error()) as error:
+        bridge = _FoxgloveBridge(told.port)
+    except (OSError, RuntimeError, _foxglove_error()) as error:
         _say({"error": str(error)})
         return
     _say({"port": bridge.port})
@@ -98,10 +98,10 @@ def _say(told: dict[str, Any]) -> None:
     os.write(1, json.dumps(told).encode() + b"\n")
 
 
-def foxglove_error() -> type[Exception]:
+def _foxglove_error() -> type[Exception]:
     """Kind of error that the package raises where its port is in use."""
     return getattr(foxglove, "FoxgloveError", RuntimeError)
 
 
 if __name__ == "__main__":
-    serve_foxglove()
+    _serve_foxglove()

@@ -75,7 +75,7 @@ class OwnRun:
         return self._narrator.status(row, recording=str(self._run.folder), **about)
 
 
-class ForeignLog:
+class _ForeignLog:
     """Log of others as it was read; what it did not measure is not shown.
 
     Parameters
@@ -169,4 +169,4 @@ def recording_to_show(path: Path, **how: Any) -> ShownRecording:
     if is_run(path) or not path.exists():
         refuse_unused(0, **how)
         return OwnRun(path)
-    return ForeignLog(path, read_recording(path, **how))
+    return _ForeignLog(path, read_recording(path, **how))

@@ -21,7 +21,7 @@ from riderless.models.errors import InputError, did_you_mean
 from riderless.models.parameters import Bicycle
 
 
-class KnownKind(NamedTuple):
+class _KnownKind(NamedTuple):
     """Kind of log: columns it is recognised by, and its reader, which may want a bicycle that the logs do not name."""
 
     columns: tuple[str, ...]
@@ -29,12 +29,12 @@ class KnownKind(NamedTuple):
     wants_bicycle: bool = False
 
 
-KNOWN_KINDS: dict[str, KnownKind] = {
-    kooijman.KIND: KnownKind(kooijman.COLUMNS, kooijman.recorded),
-    delft.KIND: KnownKind(delft.COLUMNS, delft.recorded),
-    exported.KIND: KnownKind(exported.COLUMNS, exported.recorded),
-    chalmers.KIND: KnownKind(chalmers.COLUMNS, chalmers.recorded, wants_bicycle=True),
-    peterson.KIND: KnownKind(peterson.COLUMNS, peterson.recorded, wants_bicycle=True),
+KNOWN_KINDS: dict[str, _KnownKind] = {
+    kooijman.KIND: _KnownKind(kooijman.COLUMNS, kooijman.recorded),
+    delft.KIND: _KnownKind(delft.COLUMNS, delft.recorded),
+    exported.KIND: _KnownKind(exported.COLUMNS, exported.recorded),
+    chalmers.KIND: _KnownKind(chalmers.COLUMNS, chalmers.recorded, wants_bicycle=True),
+    peterson.KIND: _KnownKind(peterson.COLUMNS, peterson.recorded, wants_bicycle=True),
 }
 
 
@@ -120,11 +120,11 @@ def read_uninspected(
     )
 
 
-def _recognised(table: Table) -> KnownKind | None:
+def _recognised(table: Table) -> _KnownKind | None:
     return next((kind for kind in KNOWN_KINDS.values() if all(table.has(column) for column in kind.columns)), None)
 
 
-def _known(kind: str) -> KnownKind:
+def _known(kind: str) -> _KnownKind:
     if kind not in KNOWN_KINDS:
         hint = did_you_mean(kind, KNOWN_KINDS, "give one of those, or a mapping file")
         raise InputError(f"wanted a kind out of {', '.join(KNOWN_KINDS)}, found {kind!r}; {hint}")

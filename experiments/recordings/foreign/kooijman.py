@@ -50,7 +50,7 @@ def recorded(table: Table) -> Recorded:
     return Recorded(response, {"phi_dot": "lean_rate_V", "v": "speedometer_V", "psi_dot": "yaw_rate_V"})
 
 
-def zero_crossings(t: Array, volts: Array) -> Array:
+def _zero_crossings(t: Array, volts: Array) -> Array:
     """Times [s] at which the wheel's signal passes zero between half waves that reach PULSE."""
     strong = np.flatnonzero(np.isfinite(volts) & (np.abs(volts) >= LEAST_PULSE_V))
     flips = np.flatnonzero(np.diff(np.sign(volts[strong])))
@@ -64,7 +64,7 @@ def wheel_speed(t: Array, volts: Array) -> tuple[Array, NDArray[np.bool_]]:
     A missed crossing halves one rate: rates further than a fifth from the local median are left out. Where
     too few are left the speed is interpolated and coasting is denied, as it is where the speed rises.
     """
-    at = zero_crossings(t, volts)
+    at = _zero_crossings(t, volts)
     rate = 2 * np.pi * COASTING_WHEEL_RADIUS / CROSSINGS_PER_TURN / np.diff(at)
     middle = 0.5 * (at[1:] + at[:-1])
     grid = np.arange(t[0], t[-1] + SPEED_SPAN / 4, SPEED_SPAN / 4)

@@ -50,7 +50,7 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         free=_free(table, mapping, grid) & ~grid.gap,
         markers=markers,
         bicycle=mapping.bicycle,
-        theory=mapped_theory(mapping.bicycle, mapping.law),
+        theory=_mapped_theory(mapping.bicycle, mapping.law),
         label=mapping.label or table.source,
         remarks=(*grid.remarks, *remarks),
         **signals,  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ def _unstated_law(response: Response, mapping: Mapping) -> tuple[str, ...]:
     return (said,)
 
 
-def mapped_theory(bicycle: Bicycle | None, law: tuple[float, float] | None) -> Theory | None:
+def _mapped_theory(bicycle: Bicycle | None, law: tuple[float, float] | None) -> Theory | None:
     """Theory of the bicycle alone, or steered into its lean; None where the bicycle is not known."""
     if bicycle is None:
         return None

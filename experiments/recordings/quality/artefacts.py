@@ -74,7 +74,7 @@ def mend_flaws(recorded: Recorded) -> Recorded:
         if lost.any():
             long = _long_gaps(lost, recorded.response.dt)
             recorded, values = _bridged(recorded, quantity, values, lost, long, rules)
-            used |= widen_mask(long, recorded, rules) & serves
+            used |= _widen_mask(long, recorded, rules) & serves
         for what, finder in FLAW_FINDERS.items():
             # what a machine does before it runs or after it fell concerns nobody
             spans = [span for span in finder(recorded, quantity, values, rules) if _concerns(recorded, *span)]
@@ -84,14 +84,14 @@ def mend_flaws(recorded: Recorded) -> Recorded:
             recorded = recorded.remarked(*_sentences(recorded, quantity, what, spans, values, rules))
             if what == "spike":
                 recorded, values = _filled(recorded, quantity, values, bad)
-            used |= widen_mask(bad, recorded, rules) & serves
+            used |= _widen_mask(bad, recorded, rules) & serves
     if used.any():
         free = recorded.response.free
         recorded = replace(recorded, response=replace(recorded.response, free=~used if free is None else free & ~used))
     return recorded
 
 
-def find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
     """Find excursions of one to three rows, far above roughness and a good part of the range, that come back.
 
     Parameters
@@ -119,13 +119,13 @@ def find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRul
     leaps = np.abs(np.diff(values, prepend=values[0])) > 0.4 * limit  # three rows rise in two steps at most
     if usual == 0.0 or not leaps.any():
         return []
-    suspects = np.flatnonzero(convolved(leaps, 2 * rules.spike + 1) > 0.5)
+    suspects = np.flatnonzero(_convolved(leaps, 2 * rules.spike + 1) > 0.5)
     outside = np.zeros(len(values), bool)
     outside[suspects] = off(suspects) > limit
     return [(a, b) for a, b in true_spans(outside) if b - a <= rules.spike]
 
 
-def find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
     """Find changes from one row to the next that no bicycle can make.
 
     Parameters
@@ -146,7 +146,7 @@ def find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRule
     return [(int(i), int(i) + 2) for i in np.flatnonzero(np.abs(np.diff(values)) > limit)]
 
 
-def find_saturation(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_saturation(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
     """Find rows in a row at the greatest or least value, though the motion was on its way beyond it.
 
     Parameters
@@ -196,7 +196,7 @@ def _overshoot(values: Array, a: int, b: int) -> float:
     return float(0.25 * (before + after) * length)
 
 
-def find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
     """Find where a gyro gives the very same reading while the bicycle moves: its last digit never rests.
 
     Parameters
@@ -220,10 +220,10 @@ def find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: Fl
 
 FlawFinder = Callable[[Recorded, str, Array, FlawRules], RowSpans]
 FLAW_FINDERS: dict[str, FlawFinder] = {
-    "spike": find_spikes,
-    "jump": find_jumps,
-    "saturated": find_saturation,
-    "stuck": find_stuck_gyros,
+    "spike": _find_spikes,
+    "jump": _find_jumps,
+    "saturated": _find_saturation,
+    "stuck": _find_stuck_gyros,
 }
 FLAW_SENTENCES = {
     "spike": "leaves its surroundings by {size:.3g} for {rows}, not free",
@@ -233,13 +233,13 @@ FLAW_SENTENCES = {
 }
 
 
-def widen_mask(bad: NDArray[np.bool_], recorded: Recorded, rules: FlawRules) -> NDArray[np.bool_]:
+def _widen_mask(bad: NDArray[np.bool_], recorded: Recorded, rules: FlawRules) -> NDArray[np.bool_]:
     """Rows (n,) that are bad, with the margin on either side."""
     width = max(1, round(rules.margin / recorded.response.dt))
-    return convolved(bad, 2 * width + 1) > 0.5
+    return _convolved(bad, 2 * width + 1) > 0.5
 
 
-def convolved(flags: NDArray[np.bool_], width: int) -> Array:
+def _convolved(flags: NDArray[np.bool_], width: int) -> Array:
     """Count the flags within an odd ``width`` around each row, (n,), however few rows there are."""
     return np.convolve(flags, np.ones(width))[width // 2 : width // 2 + len(flags)]
 

@@ -83,12 +83,12 @@ def mean_lateness(run: Run, came: Array, bridged: Array, one_of: float) -> float
         As of `answered_one_of`: a slower loop holds each command for longer by itself.
     """
     rate = run.header.rig.rate
-    periods = lateness_in_bursts(run) if came_in_bursts(came) else None
+    periods = _lateness_in_bursts(run) if came_in_bursts(came) else None
     late = mean_hold(bridged, rate) if periods is None else periods / rate
     return max(late - 0.5 * (one_of - 1.0) / rate, 0.0)
 
 
-def lateness_in_bursts(run: Run) -> float | None:
+def _lateness_in_bursts(run: Run) -> float | None:
     """Periods by which commands at work were older on average than one period; None where nothing tells.
 
     All samples under control that came are asked, but those over a gap too long to be bridged.

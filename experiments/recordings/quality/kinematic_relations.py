@@ -103,7 +103,7 @@ class BandPassed:
             if derivative is None:
                 values = self.recorded.signal(quantity)
                 assert values is not None
-                self.cache[key] = block_means(values, self.average)
+                self.cache[key] = _block_means(values, self.average)
             else:
                 self.cache[key] = np.convolve(
                     self._cached(quantity, None), band_pass_kernel(self.dt, derivative), "same"
@@ -111,7 +111,7 @@ class BandPassed:
         return self.cache[key]
 
 
-class Relation(NamedTuple):
+class _Relation(NamedTuple):
     """Relation between quantities: how it is computed, and what is asked of it."""
 
     left: str
@@ -123,17 +123,17 @@ class Relation(NamedTuple):
     pushed: bool = False  # a push adds to what is measured
 
 
-def lean_sides(s: BandPassed) -> tuple[Array, Array] | None:
+def _lean_sides(s: BandPassed) -> tuple[Array, Array] | None:
     """Lean rate and derivative of lean."""
     return (s.band("phi_dot"), s.band("phi", 1)) if s.has("phi") else None
 
 
-def steer_sides(s: BandPassed) -> tuple[Array, Array] | None:
+def _steer_sides(s: BandPassed) -> tuple[Array, Array] | None:
     """Steer rate and derivative of steer."""
     return (s.band("delta_dot"), s.band("delta", 1)) if s.has("delta", "delta_dot") else None
 
 
-def yaw_sides(s: BandPassed) -> tuple[Array, Array] | None:
+def _yaw_sides(s: BandPassed) -> tuple[Array, Array] | None:
     """Yaw rate and (v delta + c delta_dot) cos(lam) / w, Meijaard et al. (2007), appendix B."""
     b = s.recorded.response.bicycle
     if b is None or not s.has("psi_dot", "delta"):
@@ -141,7 +141,7 @@ def yaw_sides(s: BandPassed) -> tuple[Array, Array] | None:
     return s.band("psi_dot"), (s.raw("v") * s.band("delta") + b.c * s.band("delta", 1)) * cos(b.lam) / b.w
 
 
-def law_sides(s: BandPassed) -> tuple[Array, Array] | None:
+def _law_sides(s: BandPassed) -> tuple[Array, Array] | None:
     """Steer torque and k (v0 - v) phi_dot."""
     if s.recorded.law is None or not s.has("T_delta"):
         return None
@@ -149,7 +149,7 @@ def law_sides(s: BandPassed) -> tuple[Array, Array] | None:
     return s.band("T_delta"), k * np.maximum(v0 - s.raw("v"), 0.0) * s.band("phi_dot")
 
 
-def balance_sides(s: BandPassed) -> tuple[Array, Array] | None:
+def _balance_sides(s: BandPassed) -> tuple[Array, Array] | None:
     """Lean acceleration measured, and by the first row of Meijaard et al. (2007), eq. (5.3).
 
     Within the band, lean is the integral of its rate where it was not recorded.
@@ -165,27 +165,27 @@ def balance_sides(s: BandPassed) -> tuple[Array, Array] | None:
     return s.band("phi_dot", 1), -moment / M[0, 0]
 
 
-def wheel_sides(s: BandPassed) -> tuple[Array, Array] | None:
+def _wheel_sides(s: BandPassed) -> tuple[Array, Array] | None:
     """Speed and turning rate of the rear wheel times its radius; values, for their changes are small."""
     bicycle = s.recorded.response.bicycle
     return (s.raw("v"), bicycle.rR * s.raw("wheel")) if bicycle is not None and s.has("wheel") else None
 
 
-KINEMATIC_RELATIONS: dict[str, Relation] = {
-    "lean": Relation("phi_dot", "the derivative of {phi}", False, 1.4, CLEAR_CORRELATION, lean_sides),
-    "steer": Relation("delta_dot", "the derivative of {delta}", False, 1.4, CLEAR_CORRELATION, steer_sides),
-    "yaw": Relation("psi_dot", "the yaw rate that {delta} and {v} make", False, 1.5, CLEAR_CORRELATION, yaw_sides),
-    "wheel": Relation("v", "the speed that {wheel} makes", False, 1.25, CLEAR_CORRELATION, wheel_sides),
-    "law": Relation(
-        "T_delta", "the torque that the law makes of {phi_dot} and {v}", True, 1.5, CLEAR_CORRELATION, law_sides
+KINEMATIC_RELATIONS: dict[str, _Relation] = {
+    "lean": _Relation("phi_dot", "the derivative of {phi}", False, 1.4, CLEAR_CORRELATION, _lean_sides),
+    "steer": _Relation("delta_dot", "the derivative of {delta}", False, 1.4, CLEAR_CORRELATION, _steer_sides),
+    "yaw": _Relation("psi_dot", "the yaw rate that {delta} and {v} make", False, 1.5, CLEAR_CORRELATION, _yaw_sides),
+    "wheel": _Relation("v", "the speed that {wheel} makes", False, 1.25, CLEAR_CORRELATION, _wheel_sides),
+    "law": _Relation(
+        "T_delta", "the torque that the law makes of {phi_dot} and {v}", True, 1.5, CLEAR_CORRELATION, _law_sides
     ),
-    "balance": Relation(
+    "balance": _Relation(
         "phi_dot",
         "what {phi}, {delta} and {v} make of it by the equations of motion",
         True,
         1.8,
         0.6,
-        balance_sides,
+        _balance_sides,
         pushed=True,
     ),
 }
@@ -201,10 +201,10 @@ def band_passed(recorded: Recorded) -> BandPassed:
 def check_relations(s: BandPassed, spread: bool = True) -> Iterator[CheckedRelation]:
     """Find the factor of each relation whose quantities were recorded, and if wanted its spread; the quickest first."""
     response = s.recorded.response
-    moving = block_means(np.abs(response.v) > MOVING_SPEED, s.average) > 0.99
-    free = moving if response.free is None else moving & (block_means(response.free, s.average) > 0.99)
+    moving = _block_means(np.abs(response.v) > MOVING_SPEED, s.average) > 0.99
+    free = moving if response.free is None else moving & (_block_means(response.free, s.average) > 0.99)
     half = len(band_pass_kernel(s.dt, 0)) // 2
-    usable = {False: erode_mask(moving, half), True: erode_mask(free, half)}
+    usable = {False: _erode_mask(moving, half), True: _erode_mask(free, half)}
     for name, relation in KINEMATIC_RELATIONS.items():
         rows = usable[relation.free]
         sides = relation.sides(s) if rows.sum() * s.dt >= LEAST_TIME_CHECKED else None
@@ -326,13 +326,13 @@ def band_pass_kernel(dt: float, derivative: int, longer: float = 0.0) -> Array:
     return total if derivative >= 0 else dt * (np.cumsum(total) - total / 2)
 
 
-def block_means(values: Array | NDArray[np.bool_], rows: int) -> Array:
+def _block_means(values: Array | NDArray[np.bool_], rows: int) -> Array:
     """Means of so many rows at a time, of the part of a recording that is looked at."""
     n = min(len(values) // rows, MOST_ROWS_CHECKED)
     return np.asarray(values[: n * rows], dtype=float).reshape(n, rows).mean(axis=1)
 
 
-def erode_mask(mask: NDArray[np.bool_], half: int) -> NDArray[np.bool_]:
+def _erode_mask(mask: NDArray[np.bool_], half: int) -> NDArray[np.bool_]:
     """Rows whose ``half`` neighbours on either side are all there."""
     total = np.concatenate([[0], np.cumsum(~mask)])
     out = np.zeros(len(mask), bool)

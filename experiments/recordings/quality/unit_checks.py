@@ -86,13 +86,13 @@ class UnitFinding:
 
 def check_units(recorded: Recorded) -> list[UnitFinding]:
     """Check units and signs against physics; empty when nothing contradicts."""
-    found = [] if beyond_any_bicycle(recorded) else check_agreement(recorded)
+    found = [] if _beyond_any_bicycle(recorded) else _check_agreement(recorded)
     if not any(finding.clear for finding in found):  # a value that no bicycle reaches is certain, however much agrees
         found = list(find_impossible_values(recorded)) or found
-    return [*found, *check_gravity(recorded)]
+    return [*found, *_check_gravity(recorded)]
 
 
-def check_agreement(recorded: Recorded) -> list[UnitFinding]:
+def _check_agreement(recorded: Recorded) -> list[UnitFinding]:
     """Check whether the quantities belong together; one finding with what is likely wrong where they do not."""
     s = band_passed(recorded)
     found = list(check_relations(s))
@@ -101,10 +101,10 @@ def check_agreement(recorded: Recorded) -> list[UnitFinding]:
     wrong = wrong or [relation for relation in found if not relation.agrees]
     if not wrong:
         return []
-    told = "; ".join(factor_sentence(recorded, relation) for relation in wrong)
+    told = "; ".join(_factor_sentence(recorded, relation) for relation in wrong)
     if all(relation.noise_explains for relation in wrong):
         return [UnitFinding(f"{told}: noise would explain that", False)]
-    causes = explain_misfits(s, found, {relation.name for relation in wrong})
+    causes = _explain_misfits(s, found, {relation.name for relation in wrong})
     likely = f"{'most likely' if clear else 'perhaps'} {' or '.join(causes)}"
     unexplained = "several columns may have a wrong unit or sign" if clear else "they hardly belong together"
     certain = bool(causes) or any(
@@ -113,7 +113,7 @@ def check_agreement(recorded: Recorded) -> list[UnitFinding]:
     return [UnitFinding(f"{told}: {likely if causes else unexplained}", clear and certain)]
 
 
-def explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: set[str]) -> list[str]:
+def _explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: set[str]) -> list[str]:
     """Find mistakes that, undone one by one, set right what is wrong and spoil nothing; the best, and its equals."""
     tried: list[tuple[str, BandPassed]] = []
     for quantity, mistakes in UNIT_MISTAKES.items():
@@ -132,14 +132,14 @@ def explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: set
         tried.append((text, replace(s, time=1.0 / long)))
     left: dict[str, float] = {}
     for text, mended in tried:
-        after = relations_set_right(mended, wrong)
+        after = _relations_set_right(mended, wrong)
         if after:
             left[text] = sum(misfit(relation) for relation in after)
     best = min(left.values(), default=0.0)
     return sorted((text for text, size in left.items() if size < best + EQUALLY_GOOD), key=lambda text: left[text])
 
 
-def relations_set_right(mended: BandPassed, wrong: set[str]) -> list[CheckedRelation]:
+def _relations_set_right(mended: BandPassed, wrong: set[str]) -> list[CheckedRelation]:
     """Find the relations of mended signals; none as soon as one of the wrong ones is still wrong, or another is."""
     found: list[CheckedRelation] = []
     for relation in check_relations(mended, spread=False):
@@ -154,7 +154,7 @@ def misfit(relation: CheckedRelation) -> float:
     return abs(log(max(abs(relation.factor), 1e-3))) + 1.0 - relation.correlation
 
 
-def factor_sentence(recorded: Recorded, relation: CheckedRelation) -> str:
+def _factor_sentence(recorded: Recorded, relation: CheckedRelation) -> str:
     """Begin a sentence: which column, and what was found."""
     names = {q: recorded.name(q) for q in UNIT_MISTAKES}
     if recorded.signal("phi") is None:
@@ -167,7 +167,7 @@ def factor_sentence(recorded: Recorded, relation: CheckedRelation) -> str:
     )
 
 
-def beyond_any_bicycle(recorded: Recorded) -> bool:
+def _beyond_any_bicycle(recorded: Recorded) -> bool:
     """Is a value so large that no relation can be asked, for squares would overflow?"""
     signals = [recorded.signal(quantity) for quantity in RESPONSE_SIGNALS + BESIDE_SIGNALS]
     return any(bool(np.any(np.abs(signal) > BEYOND_ANY_BICYCLE)) for signal in signals if signal is not None)
@@ -196,7 +196,7 @@ def find_impossible_values(recorded: Recorded) -> Iterator[UnitFinding]:
         yield UnitFinding(f"{name} is {v:.3g} m/s at its middle: most likely the sign of {name} is reversed", True)
 
 
-def check_gravity(recorded: Recorded) -> Iterator[UnitFinding]:
+def _check_gravity(recorded: Recorded) -> Iterator[UnitFinding]:
     """Check an accelerometer against gravity; it enters no eigenvalue, but its axes may be the gyro's too."""
     down, side = recorded.signal("a_z"), recorded.signal("a_y")
     for quantity, values, wanted in (("a_z", down, -STANDING_FORCE), ("a_y", side, 0.0)):

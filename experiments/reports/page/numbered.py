@@ -56,10 +56,10 @@ def origin_text(windows: Sequence[NumberedWindow]) -> str:
     """Name windows and recordings of a figure, in words."""
     sources = list(dict.fromkeys(w.comparison.window.source for w in windows))
     named = ", ".join(sources[:3]) + (f" and {len(sources) - 3} more" if len(sources) > 3 else "")
-    return f"{number_ranges([w.number for w in windows])} from {named}" if windows else ""
+    return f"{_number_ranges([w.number for w in windows])} from {named}" if windows else ""
 
 
-def number_ranges(numbers: Sequence[int]) -> str:
+def _number_ranges(numbers: Sequence[int]) -> str:
     """Window numbers in words: [1, 2, 3, 7] -> "Windows 1–3, 7"."""
     parts = [f"{r[0]}–{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in consecutive(numbers)]
     return ("Window " if len(numbers) == 1 else "Windows ") + ", ".join(parts)

@@ -76,10 +76,10 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> W
     t, y = response.t, response.phi_dot
     time = PictureAxis(float(t[shown][0]), float(t[shown][-1]), AXES_LEFT, AXES_RIGHT)
     delta = None if response.delta is None else np.nan_to_num(np.degrees(response.delta[shown]))
-    signal = upward_axis(y[shown], *(SIGNAL_SPAN if delta is not None else SIGNAL_SPAN_ALONE))
-    steer = None if delta is None else upward_axis(delta, *STEER_SPAN)
+    signal = _upward_axis(y[shown], *(SIGNAL_SPAN if delta is not None else SIGNAL_SPAN_ALONE))
+    steer = None if delta is None else _upward_axis(delta, *STEER_SPAN)
     residual = y[inside] - fit.curve if len(fit.curve) else np.zeros(window.stop - window.start)
-    left = upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
+    left = _upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
     thin = slice(None, None, max(1, len(fit.curve) // ENVELOPE_BINS))
     return WindowPicture(
         number,
@@ -87,16 +87,16 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> W
         signal,
         left,
         steer,
-        envelope_path(time, steer, t[shown], delta) if steer and delta is not None else "",
-        (envelope_path(time, signal, t[before], y[before]), envelope_path(time, signal, t[after], y[after])),
-        envelope_path(time, signal, t[inside], y[inside]),
-        svg_path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",
-        envelope_path(time, left, t[inside], residual),
+        _envelope_path(time, steer, t[shown], delta) if steer and delta is not None else "",
+        (_envelope_path(time, signal, t[before], y[before]), _envelope_path(time, signal, t[after], y[after])),
+        _envelope_path(time, signal, t[inside], y[inside]),
+        _svg_path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",
+        _envelope_path(time, left, t[inside], residual),
         float(left.at(np.zeros(1))[0]),
     )
 
 
-def upward_axis(values: Array, top: float, bottom: float) -> PictureAxis:
+def _upward_axis(values: Array, top: float, bottom: float) -> PictureAxis:
     """Make an upward axis that holds all values with a little room."""
     low, high = float(np.min(values)), float(np.max(values))
     room = AXIS_ROOM * (high - low) or 1e-9
@@ -109,7 +109,7 @@ def round_step(least: float) -> float:
     return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= least * (1.0 - 1e-9)))
 
 
-def envelope_path(across: PictureAxis, up: PictureAxis, t: Array, y: Array) -> str:
+def _envelope_path(across: PictureAxis, up: PictureAxis, t: Array, y: Array) -> str:
     """Draw the envelope of a signal as a closed path.
 
     Parameters
@@ -121,9 +121,9 @@ def envelope_path(across: PictureAxis, up: PictureAxis, t: Array, y: Array) -> s
     """
     at, low, high = envelope(t, y, ENVELOPE_BINS)
     x = across.at(at)
-    return svg_path(np.append(x, x[::-1]), np.append(up.at(high), up.at(low)[::-1])) + "Z"
+    return _svg_path(np.append(x, x[::-1]), np.append(up.at(high), up.at(low)[::-1])) + "Z"
 
 
-def svg_path(x: Array, y: Array) -> str:
+def _svg_path(x: Array, y: Array) -> str:
     """Points joined by straight lines."""
     return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _MARGIN = 2.0  # m, of the path asked that is shown beyond what was ridden
 
 
-def draw_path(ax: "Axes", ridden: RiddenPath) -> None:
+def _draw_path(ax: "Axes", ridden: RiddenPath) -> None:
     """Draw the path asked and the one ridden into axes of their own; y grows downwards, for it is to the right."""
     near = (ridden.asked_x > ridden.x.min() - _MARGIN) & (ridden.asked_x < ridden.x.max() + _MARGIN)
     ax.plot(ridden.asked_x[near], ridden.asked_y[near], color=MUTED_COLOUR, lw=2.6, alpha=0.5, solid_capstyle="butt")
@@ -174,7 +174,7 @@ def _draw_map(figure: "Figure", ridden: RiddenPath) -> None:
     """Draw a path seen from above below the panels."""
     height = figure.get_size_inches()[1]
     wide, tall = 1.0 - (LEFT_MARGIN + MAP_RIGHT) / WIDTH, (MAP_HEIGHT - MAP_BOTTOM - MAP_TOP) / height
-    draw_path(figure.add_axes((LEFT_MARGIN / WIDTH, MAP_BOTTOM / height, wide, tall)), ridden)
+    _draw_path(figure.add_axes((LEFT_MARGIN / WIDTH, MAP_BOTTOM / height, wide, tall)), ridden)
 
 
 def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:

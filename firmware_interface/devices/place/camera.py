@@ -127,7 +127,7 @@ def _take_packet(link, data):
     return 1
 
 
-def prepare_camera(link: np.void, settings: DeviceSettings) -> None:
+def _prepare_camera(link: np.void, settings: DeviceSettings) -> None:
     """Write the settings into the memory of a fresh link."""
     side, memory = round(settings["y_to_the_right"]), link["memory"]
     memory[_X0_UM], memory[_Y0_UM] = round(1e3 * settings["x0_mm"]), round(1e3 * settings["y0_mm"])
@@ -146,7 +146,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """
     _require_settings(wants.settings)
     link = new_link()
-    prepare_camera(link, wants.settings)
+    _prepare_camera(link, wants.settings)
     good, heard = listen_for_fix(port, link, receive, _LISTEN)
     if good:
         return Introduction(name=f"camera, quality {link['memory'][_SEEN] - 1}")
@@ -194,7 +194,7 @@ DEVICE = Device(
     speak=say_nothing,
     introduce=introduce,
     traffic=_traffic,
-    prepare=prepare_camera,
+    prepare=_prepare_camera,
     over_udp=True,
     settings={
         "x0_mm": DeviceSetting(None, "mm", "where the lane's middle begins, in the camera's axes: x"),

@@ -168,7 +168,7 @@ def speak(link, command, send, out):
     return close_line(out, begin, n)
 
 
-def prepare_odrive_wheel(link: np.void, settings: DeviceSettings) -> None:
+def _prepare_odrive_wheel(link: np.void, settings: DeviceSettings) -> None:
     """Write the way [mm] per turn of the motor into a fresh link; raises DeviceError."""
     if settings["axis"] not in (0, 1):
         raise DeviceError(f"an ODrive has axes 0 and 1, found axis {settings['axis']:g}: correct it under its [[port]]")
@@ -203,7 +203,7 @@ DEVICE = Device(
     speak=speak,
     introduce=introduce,
     traffic=_traffic,
-    prepare=prepare_odrive_wheel,
+    prepare=_prepare_odrive_wheel,
     settings={
         "axis": DeviceSetting(0.0, "", "the axis of the wheel's motor, 0 or 1"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the rear wheel"),

@@ -115,7 +115,7 @@ def speak(link, command, send, out):
     return write_packet(out, n, _QUESTION, WHEEL_SELECTION)
 
 
-def prepare_vesc_wheel(link: np.void, settings: DeviceSettings) -> None:
+def _prepare_vesc_wheel(link: np.void, settings: DeviceSettings) -> None:
     """Write the way [mm/s] per electrical revolution a minute into a fresh link; raises DeviceError."""
     pairs = settings["pole_pairs"]
     if not (0.0 < pairs < math.inf and pairs == round(pairs)):
@@ -160,7 +160,7 @@ DEVICE = Device(
     speak=speak,
     introduce=introduce,
     traffic=_traffic,
-    prepare=prepare_vesc_wheel,
+    prepare=_prepare_vesc_wheel,
     settings={
         "pole_pairs": DeviceSetting(None, "", "pole pairs of the motor"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the rear wheel"),

@@ -185,7 +185,7 @@ def _end(out, begin, n):
     return n + 2
 
 
-class ODriveWheelTwin(TreadmillTwin):
+class _ODriveWheelTwin(TreadmillTwin):
     """ODrive on its line: it also tells and keeps the properties that are asked for before the loop.
 
     Answers come in the order of the questions, so all of them are made here; what moves the wheel is compiled.
@@ -236,4 +236,4 @@ class ODriveWheelTwin(TreadmillTwin):
 
 def make(config: TwinConfig) -> TreadmillTwin:
     """Make an ODrive as after power-up."""
-    return ODriveWheelTwin(new_odrive_wheel(config.settings), round(config.settings.get("axis", 0)))
+    return _ODriveWheelTwin(new_odrive_wheel(config.settings), round(config.settings.get("axis", 0)))

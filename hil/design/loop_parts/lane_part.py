@@ -37,7 +37,7 @@ def lane_system(plant: Variant, v: float) -> tuple[Array, Array]:
     return A, b
 
 
-def tracker_maps(settings: np.void, v: float) -> tuple[Array, Array]:
+def _tracker_maps(settings: np.void, v: float) -> tuple[Array, Array]:
     """Matrices of the compiled tracker: ``p_next = E p + S (psi_dot, phi, target)``, (4, 4) and (4, 3).
 
     The inputs are yaw rate and lean as estimated and the place [m] of what the sensor sees.
@@ -77,7 +77,7 @@ def fix_noise(settings: np.void, v: float, sigma: float) -> Array:
     sigma : float
         Standard deviation [m] of a fix, if one came with every sample.
     """
-    _, S = tracker_maps(settings, v)
+    _, S = _tracker_maps(settings, v)
     return np.concatenate([np.zeros(len(LANE_PLANT_STATES)), sigma * S[:, -1]])
 
 
@@ -98,7 +98,7 @@ def track(whole: Array, settings: np.void, v: float, lane: slice, estimates: tup
     own : bool
         Its columns are the states too; else they are something from outside, which the place does not feel.
     """
-    E, S = tracker_maps(settings, v)
+    E, S = _tracker_maps(settings, v)
     rows = slice(lane.start + len(LANE_PLANT_STATES), lane.stop)
     target = np.zeros(whole.shape[1])
     if own:

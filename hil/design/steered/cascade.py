@@ -92,7 +92,7 @@ class LeanCascade:
 
         weights = self._weights()
         kp, kd = (grid.ravel() for grid in np.meshgrid(CASCADE_GAINS, CASCADE_GAINS))
-        tried = loop_costs(model, np.array([cascade_gains(*pair) for pair in zip(kp, kd, strict=True)]), weights)
+        tried = _loop_costs(model, np.array([cascade_gains(*pair) for pair in zip(kp, kd, strict=True)]), weights)
         best = int(np.argmin(tried))
         if not np.isfinite(tried[best]):
             raise InputError(
@@ -101,7 +101,7 @@ class LeanCascade:
             )
 
         def log_cost(exponents: Array) -> float:
-            return float(np.log(loop_costs(model, cascade_gains(*np.exp(exponents))[None], weights)[0]))
+            return float(np.log(_loop_costs(model, cascade_gains(*np.exp(exponents))[None], weights)[0]))
 
         found = minimize(log_cost, np.log([kp[best], kd[best]]), method="Nelder-Mead", options={"xatol": 1e-6})
         return cascade_gains(*np.exp(found.x))
@@ -121,7 +121,7 @@ def cascade_gains(kp: float, kd: float) -> Array:
     return K
 
 
-def loop_costs(model: SampledModel, K: Array, weights: SteerWeights) -> Array:
+def _loop_costs(model: SampledModel, K: Array, weights: SteerWeights) -> Array:
     """Quadratic cost (m,) of the closed loops under gains ``K`` (m, 6), infinite where one is not stable.
 
     The cost is the sum over all samples from a typical lean and from a typical lean rate. With M = F - G k it is

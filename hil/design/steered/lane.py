@@ -47,7 +47,7 @@ class SteerLaneWeights(SteerWeights):
 
 
 @dataclass(frozen=True)
-class SteerAngleLaneWeights(SteerLaneWeights):
+class _SteerAngleLaneWeights(SteerLaneWeights):
     """Those of a drive that obeys an angle."""
 
     delta_dot: float = SteerAngleLQR.delta_dot
@@ -82,4 +82,4 @@ class SteerRateLane:
 class SteerAngleLane(SteerRateLane):
     """LQR that keeps a lane by a steer angle."""
 
-    usual: ClassVar[type[SteerLaneWeights]] = SteerAngleLaneWeights
+    usual: ClassVar[type[SteerLaneWeights]] = _SteerAngleLaneWeights

@@ -135,7 +135,7 @@ def track_place(o, p, links, e, sample, fresh, held, dt):
     on = _LOST if lost and (held or not o.balances) else 0
     if not lost:
         on |= _EDGE if farthest_wheel(o, p, e.v) > o.inner_edge else 0
-        on |= _OFF if reach_within(o, p, e.v, o.torque_gone) > o.half_belt else 0
+        on |= _OFF if _reach_within(o, p, e.v, o.torque_gone) > o.half_belt else 0
     return on
 
 
@@ -153,11 +153,11 @@ def farthest_wheel(o, p, v):
     v : float
         Forward speed [m/s].
     """
-    return reach_within(o, p, v, LATE_TIMES * p.late) + ASTRAY_TIMES * abs(p.astray)
+    return _reach_within(o, p, v, LATE_TIMES * p.late) + ASTRAY_TIMES * abs(p.astray)
 
 
 @njit(cache=True, nogil=True)
-def reach_within(o, p, v, ahead):
+def _reach_within(o, p, v, ahead):
     """Find how far from the middle either wheel is now or `ahead` s later, as it moves now [m]. Runs inside the tick.
 
     Parameters

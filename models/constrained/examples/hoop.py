@@ -134,7 +134,7 @@ def hoop_unknowns(hoop, E, lam, s, A):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hoop_derivative(hoop, E, lam, s, A):
+def _hoop_derivative(hoop, E, lam, s, A):
     """Rate of the state.
 
     Parameters
@@ -154,7 +154,7 @@ def hoop_derivative(hoop, E, lam, s, A):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hoop_euler_step(s, h, k):
+def _hoop_euler_step(s, h, k):
     """State reached from `s` in the time `h` at the constant rate `k`."""
     return (
         s[0] + h * k[0],
@@ -174,8 +174,8 @@ def _roll(hoop, lam, s, h, steps, settled, limit, worst):
     traversals = 0
     for k in range(steps):
         before = s[3]
-        middle = hoop_euler_step(s, 0.5 * h, hoop_derivative(hoop, E, lam, s, A))
-        s = hoop_euler_step(s, h, hoop_derivative(hoop, E, lam, middle, A))
+        middle = _hoop_euler_step(s, 0.5 * h, _hoop_derivative(hoop, E, lam, s, A))
+        s = _hoop_euler_step(s, h, _hoop_derivative(hoop, E, lam, middle, A))
         traversals += before * s[3] < 0.0
         f = hoop_residuals(hoop, E, s)
         if not abs(f[0]) <= limit:

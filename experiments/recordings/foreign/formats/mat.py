@@ -40,7 +40,7 @@ def read(path: Path, **_: object) -> Table:
 
 def _content(loadmat: Callable[..., dict[str, Any]], path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Columns and texts of a file."""
-    require_memory(_HELD * unpacked_size(path), path)
+    require_memory(_HELD * _unpacked_size(path), path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # opaque classes, which are left out
@@ -60,7 +60,7 @@ def _content(loadmat: Callable[..., dict[str, Any]], path: Path) -> tuple[dict[s
     return columns, meta
 
 
-def unpacked_size(path: Path) -> int:
+def _unpacked_size(path: Path) -> int:
     """Bytes of all variables of a file of version 5 to 7; what is compressed is unpacked in small steps and counted.
 
     The count ends where it passes `memory_for_reading`; a file of version 4 is as long as it is.

@@ -80,7 +80,7 @@ def read(
         )
     header, first = head[-1], header_line + skip
     delimiter = delimiter or _delimiter(header, next(_stream(path, first), ""))
-    names = _told_apart([name.strip().strip('"') for name in split_line(header, delimiter)])
+    names = _told_apart([name.strip().strip('"') for name in _split_line(header, delimiter)])
     require_columns_few(len(names), path)
     if not any(_stream(path, first)):
         return Table(path, {name: np.empty(0) for name in names}, first_line=first + 1)
@@ -104,7 +104,7 @@ def _told_apart(names: list[str]) -> list[str]:
     return [f"{name} ({names[: i + 1].count(name)})" if name in many else name for i, name in enumerate(names)]
 
 
-def split_line(line: str, delimiter: str) -> list[str]:
+def _split_line(line: str, delimiter: str) -> list[str]:
     """Split a line into its values; spaces count as one delimiter, however many."""
     return line.split() if delimiter == SPACES else line.split(delimiter)
 
@@ -133,7 +133,7 @@ def _lines(path: Path, first: int, n: int) -> list[str]:
 def _stream(path: Path, first: int) -> Iterator[str]:
     """Lines of a file one by one, from number ``first`` (from 0) on, blank ones empty; the file is never held whole."""
     try:
-        packed = is_packed(path)
+        packed = _is_packed(path)
         with gzip.open(path, "rt", encoding="utf-8-sig") if packed else path.open(encoding="utf-8-sig") as file:
             number = read = 0
             while line := file.readline(LONGEST_LINE):
@@ -162,7 +162,7 @@ def _stream(path: Path, first: int) -> Iterator[str]:
 
 def _as_long(line: str, n: int, delimiter: str) -> str:
     """Cut or fill a row to ``n`` values; what is no number is missing."""
-    values = [_number_or_nothing(value) for value in split_line(line, delimiter)[:n]]
+    values = [_number_or_nothing(value) for value in _split_line(line, delimiter)[:n]]
     return delimiter.join([*values, *["nan"] * (n - len(values))]) if line else line
 
 
@@ -173,7 +173,7 @@ def _number_or_nothing(text: str) -> str:
         return "nan"
 
 
-def is_packed(path: Path) -> bool:
+def _is_packed(path: Path) -> bool:
     """Did gzip pack this file?"""
     with path.open("rb") as file:
         return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
