@@ -1,7 +1,5 @@
 """Whole numbers that options take: each has a greatest one, however many digits are typed."""
 
-import click
-import pytest
 import typer
 
 from riderless.experiments.cli import app
@@ -11,13 +9,13 @@ OPTIONS = [
     (name, option.opts[0], option.type)
     for name, command in typer.main.get_command(app).commands.items()
     for option in command.params
-    if isinstance(option.type, click.types.IntParamType)
+    if option.type.name.startswith("int")  # whatever classes typer makes of them
 ]
 
 
-@pytest.mark.parametrize(("command", "flag", "kind"), OPTIONS)
-def test_every_whole_number_has_a_greatest(command, flag, kind):
-    assert getattr(kind, "max", None) is not None, f"{command} {flag}"
+def test_every_whole_number_has_a_greatest():
+    assert len(OPTIONS) > 10
+    assert [f"{command} {flag}" for command, flag, kind in OPTIONS if getattr(kind, "max", None) is None] == []
 
 
 def test_a_number_without_end_is_refused_before_the_work(riderless):  # noqa: F811

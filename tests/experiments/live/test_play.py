@@ -31,14 +31,15 @@ NICE = 5  # less of a processor than a ride takes, beside so many
 
 def test_on_a_busy_computer_it_rides_on_and_the_page_says_how_slowly(tmp_path):
     processor = min(os.sched_getaffinity(0))
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+    loops = []
     with subprocess.Popen([*PLAY, "--out", str(tmp_path)], stdout=subprocess.PIPE, text=True) as play:
         try:
             address = json.loads(play.stdout.readline())["address"]
-            with connect(address.replace("http", "ws") + "ws", max_size=None) as page:
+            with connect(address.replace("http", "ws").replace("/?", "/ws?"), max_size=None) as page:
                 free = 0
                 while free < FREE:
                     free += hear(page, "status", 60.0)["code"] == "RUNNING"
+                loops += [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
                 for process in (play, *loops):
                     os.sched_setaffinity(process.pid, {processor})
                 os.setpriority(os.PRIO_PROCESS, play.pid, NICE)

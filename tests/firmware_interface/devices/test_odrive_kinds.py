@@ -9,7 +9,7 @@ import pytest
 
 from riderless.firmware_interface.devices import odrive_setup
 from riderless.firmware_interface.devices.driver import DeviceRequirements
-from riderless.firmware_interface.devices.odrive import receive
+from riderless.firmware_interface.devices.odrive import DEVICE, receive
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE
 from riderless.firmware_interface.twins.odrive import ODriveTwin
@@ -144,7 +144,7 @@ def introduced(kind: int, changes: dict | None = None):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(odrive_setup, "ask_and_listen", answers)
-        wants = DeviceRequirements(200.0, 0.025, config().settings, kind=kind)
+        wants = DeviceRequirements(200.0, 0.025, DEVICE.settled(config().settings), kind=kind)
         return odrive_setup.introduce(Line(), wants), twin
 
 

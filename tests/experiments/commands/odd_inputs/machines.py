@@ -107,7 +107,7 @@ REFUSED = {
     ],
     "loop.clock: input should be 'device' or 'host'": ["check rig-clock.toml"],
     "loop.drive_lag_s: input should be less than 0.5 s": ["check rig-lag.toml"],
-    "loop.watchdog_s: input should be less than 1 s": ["check rig-watchdog-long.toml"],
+    "watchdog_s of the rig 'node' must lie between 0.001 and 0.2 s, found": ["check rig-watchdog-long.toml"],
     "less than two periods at 200 Hz": ["check rig-watchdog-short.toml"],
     "port.0.baud: input should be greater than 0": ["check rig-baud.toml"],
     "Cannot overwrite a value": ["check rig-ports-twice.toml"],
