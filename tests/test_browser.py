@@ -31,7 +31,7 @@ def tell_its_browser(told: signal.Signals) -> None:
                 os.kill(process, told)
 
 
-@pytest.mark.parametrize("hanging", [0, 1, 2])
+@pytest.mark.parametrize("hanging", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_page_is_seen_although_browsers_hang(hanging):
     opened = []
 

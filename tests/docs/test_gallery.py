@@ -11,7 +11,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 EXAMPLES = sorted((DOCS / "gallery").glob("[0-9]*.py"))
-QUICK = ("01", "02", "03", "04", "05", "08", "10", "18")  # a second each
+QUICK = ("01", "02", "03", "08", "10", "18")  # a second each
 
 
 def test_there_are_enough():

@@ -10,6 +10,8 @@ import pty
 import re
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -71,32 +73,19 @@ def log_in(folder):
     return next(folder.glob("log*/*.csv"))
 
 
-def on_a_terminal(folder, *arguments):
-    """Exit code, and all that `riderless ARGUMENTS` sends to a terminal of 80 columns."""
-    import fcntl
-    import struct
-    import termios
-
-    main, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
-    script = os.path.join(os.path.dirname(sys.executable), "riderless")
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
-    with subprocess.Popen(
-        [script, *map(str, arguments)], cwd=folder, env=environment, stdin=terminal, stdout=terminal, stderr=terminal
-    ) as running:
-        os.close(terminal)
-        said = b""
-        while True:
-            try:
-                more = os.read(main, 65536)
-            except OSError:
-                break
-            if not more:
-                break
-            said += more
-        code = running.wait(timeout=300)
-    os.close(main)
-    return code, said.decode()
+SHOW = """
+import json, sys
+from riderless.experiments import cli
+for words in json.loads(sys.argv.pop()):
+    print("@@", flush=True)
+    sys.argv[1:] = words
+    try:
+        cli.main()
+    except SystemExit as end:
+        print(f"@{end.code or 0}", flush=True)
+    else:
+        print("@0", flush=True)
+"""
 
 
 COMMANDS = [
@@ -125,12 +114,34 @@ COMMANDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def shown(hostile):
+    """Exit code of each command, and all that it sends to a terminal of 80 columns, of one process."""
+    lines = [[one(hostile) if callable(one) else one for one in arguments] for arguments, _ in COMMANDS]
+    main, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (50, 80))
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    call = [sys.executable, "-P", "-c", SHOW, json.dumps(lines, default=str)]
+    with subprocess.Popen(
+        call, cwd=hostile, env=environment, stdin=terminal, stdout=terminal, stderr=terminal
+    ) as running:
+        os.close(terminal)
+        said = b""
+        with suppress(OSError):  # the other side has closed
+            while more := os.read(main, 65536):
+                said += more
+        assert running.wait(timeout=300) == 0, said[-2000:]
+    os.close(main)
+    ended = [part.rpartition("@") for part in said.decode().split("@@\r\n")[1:]]
+    return [(int(code), text) for text, _, code in ended]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "wanted"), COMMANDS, ids=lambda value: value[0][:8] if isinstance(value, tuple) else ""
+    "number", range(len(COMMANDS)), ids=[f"{str(arguments[0])[:8]}-{wanted}" for arguments, wanted in COMMANDS]
 )
-def test_a_terminal_obeys_no_name(hostile, arguments, wanted):
-    arguments = [one(hostile) if callable(one) else one for one in arguments]
-    code, said = on_a_terminal(hostile, *arguments)
+def test_a_terminal_obeys_no_name(shown, number):
+    assert len(shown) == len(COMMANDS)
+    (code, said), wanted = shown[number], COMMANDS[number][1]
     assert "Traceback" not in said
     assert wanted is None or code == wanted, said
     for hidden in OBEYED:

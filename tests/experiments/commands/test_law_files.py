@@ -107,6 +107,7 @@ def test_live_takes_the_file_of_a_law(riderless, tmp_path, nobody_named):
     assert (code, "which is another file or was changed since" in said) == (2, True)
 
 
+@pytest.mark.slow
 def test_several_runs_fly_it_in_processes_of_their_own(riderless, tmp_path):
     law, out = tmp_path / "my_law.py", tmp_path / "runs"
     law.write_text(SMOOTH, encoding="utf-8")

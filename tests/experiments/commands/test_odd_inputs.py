@@ -35,11 +35,13 @@ def before(litter):
 
 @pytest.fixture
 def here(litter, before, monkeypatch):
-    """That folder as the working folder."""
+    """That folder as the working folder; nothing in it is changed."""
     monkeypatch.chdir(litter)
-    yield litter
-    for left in sorted(set(contents(litter)) - set(before), reverse=True):
+    yield
+    after = contents(litter)
+    for left in sorted(set(after) - set(before), reverse=True):
         shutil.rmtree(left) if Path(left).is_dir() else Path(left).unlink()
+    assert after == before
 
 
 def contents(folder: Path) -> dict[str, tuple[int, int]]:
@@ -66,22 +68,22 @@ def sentence(err: str) -> str:
 @pytest.mark.parametrize(
     ("command", "told"), REFUSED, ids=[command.replace(theory.LONG, "LONG") for command, _ in REFUSED]
 )
-def test_refused_in_one_sentence(riderless, here, before, command, told):  # noqa: F811
+@pytest.mark.usefixtures("here")
+def test_refused_in_one_sentence(riderless, command, told):  # noqa: F811
     code, out, err = riderless(*shlex.split(command))
     assert code == 2, out + err
     said = sentence(err).replace(theory.LONG, "LONG")
     assert told in said
     assert "Traceback" not in err
     assert len(said) <= (WHAT_CAN_BE_IDENTIFIED if "identify run --free ," in command else LONGEST)
-    assert contents(here) == before
 
 
 @pytest.mark.parametrize("command", ACCEPTED)
-def test_rightly_accepted(riderless, here, before, command):  # noqa: F811
+@pytest.mark.usefixtures("here")
+def test_rightly_accepted(riderless, command):  # noqa: F811
     code, out, err = riderless(*shlex.split(command))
     assert code == 0, err
     assert out.strip()
-    assert contents(here) == before
 
 
 def test_the_tables_are_whole():

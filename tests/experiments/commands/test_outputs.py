@@ -220,7 +220,7 @@ def ended(*arguments, before=lambda: None):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("writer", [f"{DESIGN} -o", f"{DESIGN} --plot", "export run --to csv -o"])
+@pytest.mark.parametrize("writer", [pytest.param(f"{DESIGN} --plot", marks=pytest.mark.slow), "export run --to csv -o"])
 def test_a_disk_that_fills_up_leaves_the_old_file_whole(here, writer):
     def little_room():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an error of the write, as on a full disk

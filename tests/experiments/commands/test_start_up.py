@@ -39,7 +39,7 @@ def loaded_modules(*arguments):
     return {line.rsplit("|", 1)[1].strip() for line in told}, done
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
+@pytest.mark.parametrize("arguments", [("--help",), pytest.param(("--version",), marks=pytest.mark.slow)])
 def test_help_and_version_load_no_library_but_that_of_the_command_line(arguments):
     packages, out = loaded(*arguments)
     assert "riderless" in out or "Usage" in out
@@ -49,7 +49,11 @@ def test_help_and_version_load_no_library_but_that_of_the_command_line(arguments
 
 @pytest.mark.parametrize(
     "arguments",
-    [("bikes",), ("eig", "Silver", "--speeds", "0:10:0.5"), ("modes", "Silver", "--speed", "5")],
+    [
+        pytest.param(("bikes",), marks=pytest.mark.slow),
+        pytest.param(("eig", "Silver", "--speeds", "0:10:0.5"), marks=pytest.mark.slow),
+        ("modes", "Silver", "--speed", "5"),
+    ],
     ids=lambda arguments: arguments[0],
 )
 def test_linear_model_needs_numpy_alone(arguments):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tty
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from riderless.hil.rig.rig import Rig
 from riderless.models import catalogue
 from riderless.models.plant.plant import Scenario
 from tests.experiments.campaigns.test_session import WIRED
+from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import DOCS
 
 CLI = [sys.executable, "-m", "riderless.experiments.cli"]
@@ -66,27 +68,38 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("how", ["closed", "empty", "pipe"])
-def test_nobody_at_a_terminal_is_refused_before_the_port_is_touched(tmp_path, name, how):
-    if how != "closed" and name != "run":
-        pytest.skip("as with a closed one: all ask the same question")
-    with port() as (path, heard):
-        done = without_terminal(how, [*CLI, *COMMANDS[name](tmp_path), "--port", path], cwd=tmp_path)
-        assert heard() == b"", "nothing was said to the machine"
-    assert done.returncode == 2, done.stdout + done.stderr
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("riderless: ")]
+def refused_for_want_of_a_person(code, out, err):
+    assert code == 2, out + err
+    (line,) = [line for line in err.splitlines() if line.startswith("riderless: ")]
     assert "wanted a person at a terminal before a real machine is armed, found none" in line
     assert "say --yes-arm-unattended" in line
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "runs").exists()
+    assert "Traceback" not in err
+    assert not Path("runs").exists()
 
 
-def test_a_campaign_without_its_port_is_refused_before_anything_is_made_or_asked(tmp_path):
-    command = [*CLI, "campaign", str(campaign_file(tmp_path)), "--port", "/dev/nowhere", "-o", "runs"]
-    done = without_terminal("empty", command, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "riderless: no port /dev/nowhere; " in done.stderr
+@pytest.mark.parametrize("how", ["closed", "pipe"])
+def test_nobody_at_a_terminal_is_refused_before_the_port_is_touched(tmp_path, monkeypatch, how):
+    monkeypatch.chdir(tmp_path)
+    with port() as (path, heard):
+        done = without_terminal(how, [*CLI, *COMMANDS["run"](tmp_path), "--port", path])
+        assert heard() == b"", "nothing was said to the machine"
+    refused_for_want_of_a_person(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_that_arms_asks_for_a_person(riderless, tmp_path, monkeypatch, name):  # noqa: F811
+    """Here nobody is at a terminal either."""
+    monkeypatch.chdir(tmp_path)
+    with port() as (path, heard):
+        refused_for_want_of_a_person(*riderless(*COMMANDS[name](tmp_path), "--port", path))
+        assert heard() == b"", "nothing was said to the machine"
+
+
+def test_a_campaign_without_its_port_is_refused_before_anything_is_made_or_asked(riderless, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    code, _, err = riderless("campaign", campaign_file(tmp_path), "--port", "/dev/nowhere", "-o", "runs")
+    assert code == 2
+    assert "riderless: no port /dev/nowhere; " in err
     assert not (tmp_path / "runs").exists()
 
 

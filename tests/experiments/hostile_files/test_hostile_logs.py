@@ -74,11 +74,11 @@ def through(riderless, here, name, log, commands):  # noqa: F811
 
 
 def commands_for(family, name, number):
-    """All where a sentence is asked for; else the first and one of the others in turn: one reader serves them all."""
-    first, *others = COMMANDS[family]
-    if name in TOLD[family] and "bomb" not in name:
-        return first, *others
-    return first, others[0] if "bomb" in name else others[number % len(others)]
+    """All where a sentence is asked for; else one in turn: one reader serves them all."""
+    commands = COMMANDS[family]
+    if "bomb" in name:
+        return commands[:2] if name in TOLD[family] else commands[:1]
+    return commands if name in TOLD[family] else (commands[number // 2 % len(commands)],)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -88,6 +88,7 @@ def test_hostile_logs_are_read_or_refused_in_a_sentence(riderless, here, good, f
     said = {
         name: through(riderless, here, name, log, commands_for(family, name, number))
         for number, (name, log) in enumerate(logs.items())
+        if number % 2 or name in TOLD[family]  # the others below
     }
     for name, words in TOLD[family].items():
         assert any(words in sentence for sentence in said[name]), said[name]

@@ -29,7 +29,11 @@ BOMBS = {
     "h5": ("chunk-bomb.h5", "fill-values.h5", "wide-texts.h5"),
     "parquet": ("zeros.parquet", "one-text-a-million-times.parquet"),
 }
-LOG_BOMBS = ("chunk: a bomb of zeros", "chunk: a bomb of zeros that states little", "chunk: a bomb of lz4")
+LOG_BOMBS = {
+    "chunk: a bomb of zeros": "analyze",
+    "chunk: a bomb of zeros that states little": "info",
+    "chunk: a bomb of lz4": "analyze",
+}
 
 
 def ended(folder, *arguments, stdin=subprocess.DEVNULL):
@@ -65,11 +69,10 @@ def test_bombs_of_others_files_take_no_more_than_promised(tmp_path, family, whic
 def test_bombs_of_logs_take_no_more_than_promised(tmp_path, run_folder):  # noqa: F811
     logs = hostile_records(taken_apart(run_folder))
     (tmp_path / "x").mkdir()
-    for name in LOG_BOMBS:
+    for name, command in LOG_BOMBS.items():
         (tmp_path / "x/run.mcap").write_bytes(logs[name])
-        for command in ("info", "analyze"):
-            _, _, memory = ended(tmp_path, command, "x")
-            assert memory <= MOST, f"{name}, {command}: {memory / 1e6:.0f} MB"
+        _, _, memory = ended(tmp_path, command, "x")
+        assert memory <= MOST, f"{name}, {command}: {memory / 1e6:.0f} MB"
 
 
 def test_a_large_table_is_read_where_more_memory_is_given(tmp_path):
@@ -86,7 +89,7 @@ def test_a_large_table_is_read_where_more_memory_is_given(tmp_path):
     assert "--max-memory 1GB" in " ".join(words.split())
 
 
-@pytest.mark.parametrize("name", ["wide.h5", pytest.param("wide.parquet", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["wide.parquet", pytest.param("wide.h5", marks=pytest.mark.slow)])
 def test_of_a_wide_table_only_the_mapped_columns_are_read(tmp_path, name):
     """Hundreds of columns that nobody asked for take no memory; they are still named where one is missed."""
     columns = in_their_units(signals())
@@ -126,9 +129,8 @@ def test_closed_input_and_output(tmp_path):
         ["sh", "-c", f"{SCRIPT} analyze log.csv -m mapping.toml <&- | head -1"],
         cwd=tmp_path, capture_output=True, text=True, timeout=LONGEST,
     )  # fmt: skip
+    assert done.stdout
     assert "Traceback" not in done.stderr
-    code, words, _ = ended(tmp_path, "analyze", "log.csv", "-m", "mapping.toml", stdin=None)
-    assert code == 0, words
 
 
 def test_chunks_of_ours_are_small():

@@ -16,7 +16,7 @@ from tests.tools.long_log import write_long_log
 ROUNDING = 1e-9  # of sums in another order
 
 
-@pytest.fixture(scope="module", params=[200.0, 1000.0])
+@pytest.fixture(scope="module", params=[200.0, pytest.param(1000.0, marks=pytest.mark.slow)])
 def folder(request, tmp_path_factory):
     return write_long_log(tmp_path_factory.mktemp("log") / "run", 40.0, request.param)
 

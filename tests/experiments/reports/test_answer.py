@@ -10,6 +10,7 @@ from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.analysis.verdict.conditions import ConditionMeans
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.reports.answer import NOTHING_COMPARED, answer_of
+from tests.experiments.reports.test_html import _no_files  # noqa: F401
 from tests.experiments.simulated import recording
 
 MEANS = ConditionMeans("Silver off", 5.0, 6, 0.1 + 0.1j, 1.0 + 1.0j)
@@ -77,6 +78,7 @@ def test_a_chi_square_of_nothing_explains_nothing():
     assert "nothing can be said of the model of Silver" in answer.headline
 
 
+@pytest.mark.usefixtures("_no_files")
 @pytest.mark.parametrize("far", [0, 3, 6])
 def test_one_voice_in_text_and_page(far, tmp_path):
     from riderless.experiments.analysis.analyze import Analysis

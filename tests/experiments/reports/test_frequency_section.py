@@ -104,8 +104,7 @@ def test_analyze_of_one_run_shows_it(runs, tmp_path, capsys, monkeypatch):
     assert json.loads(out)["frequency_responses"][0]["goodness"]["loop"]["agrees"]
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
 def test_a_browser_draws_the_section(page, width, scheme):
     found, picture = looked_at(page, width, scheme, height=2600)
     assert found["first"].startswith("The frequency response of Benchmark")

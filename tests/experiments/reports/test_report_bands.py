@@ -29,6 +29,7 @@ def test_bands_shares_and_remarks_are_shown(tmp_path):
     assert "delta: stuck from 1.0 to 2.0 s" in html
 
 
+@pytest.mark.usefixtures("_no_files")
 def test_a_band_stands_among_the_figures_of_its_bicycle(tmp_path):
     cut = [recording(np.full(500, 5.0), bicycle=name, source=name) for name in ("Balanceassistv1", "Rigid")]
     made = [c for r, w in cut for c in compare(r, [w], [fit_window(r, w)])]
@@ -39,6 +40,7 @@ def test_a_band_stands_among_the_figures_of_its_bicycle(tmp_path):
     assert first < bands[0] < second < bands[1]
 
 
+@pytest.mark.usefixtures("_no_files")
 def test_each_theory_has_its_band_at_its_own_speed(tmp_path):
     """Of a bicycle left alone and steered into the lean the first had a table, at the middle of all speeds."""
     bicycle = catalogue.load_bicycle("Balanceassistv1")

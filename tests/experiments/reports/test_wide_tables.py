@@ -21,7 +21,7 @@ def edges(table):
     return abs(row[[3, -4]] - np.median(picture))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_more_columns_beside_are_shown_by_a_shade(page, scheme):  # noqa: F811
     def look(browser):
         sheet, *_ = opened(browser, page, viewport={"width": WIDTH, "height": 900}, color_scheme=scheme)

@@ -16,7 +16,7 @@ from riderless.experiments.terminal.tables import GAP, table_blocks
 from riderless.hil.runners.simulated_run import run_lockstep
 from tests.hil.machine import gains, rig_of, scenario
 
-WIDTHS = (60, 80, 100, 120)
+WIDTHS = (60, 100)
 SHOW = """
 import fcntl, shlex, struct, sys, termios
 from riderless.experiments.cli import app
