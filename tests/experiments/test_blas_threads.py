@@ -28,8 +28,8 @@ def threads(program: str, **settings: str) -> str:
 @pytest.mark.parametrize(
     "program",
     [
-        OURS + SCIPY,
-        "import numpy;" + OURS + SCIPY,
+        pytest.param(OURS + SCIPY, marks=pytest.mark.slow),
+        pytest.param("import numpy;" + OURS + SCIPY, marks=pytest.mark.slow),
         SCIPY + OURS,
         "import numpy, riderless; riderless.load_bicycle('Silver');" + SCIPY,
         "from riderless.models import load_bicycle; load_bicycle('Silver'); from riderless.experiments import analyze;"

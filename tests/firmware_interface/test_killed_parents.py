@@ -23,7 +23,7 @@ list(new_fitter().map(stay, [0.0, 600.0]))
     "profiles": """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from riderless.experiments.analysis.identification.identify import profile_likelihood as profile
+from riderless.experiments.analysis.identification import profile_likelihood as profile
 list(ProcessPoolExecutor(2, get_context("fork"), profile._take, (None,)).map(stay, [0.0, 600.0]))
 """,
     "busy processes": """

@@ -50,13 +50,21 @@ CALL = "design(load_bicycle('Silver'), 'lqr', [5.0])"
     "code",
     [
         f"from riderless.hil import design; print({CALL}.method)",
-        f"from riderless import hil; print(hil.{CALL}.method)",
+        pytest.param(f"from riderless import hil; print(hil.{CALL}.method)", marks=pytest.mark.slow),
         f"import riderless.hil.design.lqr; from riderless.hil import design; print({CALL}.method)",
-        f"from riderless.hil.design.schedule import GainSchedule; from riderless import hil; print(hil.{CALL}.method)",
-        f"from riderless import hil; g = hil.{CALL}; import riderless.hil.design.methods as m; print(m.{CALL}.method)",
+        pytest.param(
+            "from riderless.hil.design.schedule import GainSchedule; from riderless import hil; "
+            f"print(hil.{CALL}.method)",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            f"from riderless import hil; g = hil.{CALL}; import riderless.hil.design.methods as m; "
+            f"print(m.{CALL}.method)",
+            marks=pytest.mark.slow,
+        ),
         "from riderless.hil import design; import riderless.hil.design.margins; from riderless.hil import design; "
         f"print({CALL}.method)",
-        f"from riderless.hil import *; print({CALL}.method)",
+        pytest.param(f"from riderless.hil import *; print({CALL}.method)", marks=pytest.mark.slow),
     ],
 )
 def test_design_is_the_function_whatever_was_imported_before(code):

@@ -31,7 +31,6 @@ PAGES = {  # that serve until they are ended
     "page of a run": (MODULE, f"live run {PAGE} --foxglove 0", "fit"),
     "game": (SCRIPT, f"play Silver --no-browser {PAGE}", "rows"),
 }
-ALONE = ("--version", "analyze run")
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +97,7 @@ def test_processes_behind_a_page_run_nothing_of_the_folder(name, trap):
             process.terminate()
 
 
+@pytest.mark.slow  # as behind a page of its own
 def test_a_page_beside_a_run_runs_nothing_of_the_folder(trap):
     words = "run --emulated --live --bike Silver --duration 20 --speed 5 -o ride"
     command = [*MODULE, *words.split()]
@@ -113,9 +113,8 @@ def test_a_page_beside_a_run_runs_nothing_of_the_folder(trap):
 
 
 @pytest.mark.parametrize("start", [SCRIPT, MODULE], ids=["script", "module"])
-def test_commands_alone_run_nothing_of_the_folder(start, trap):
-    for words in ALONE:
-        run([*start, *words.split()], trap)
+def test_a_command_alone_runs_nothing_of_the_folder(start, trap):
+    run([*start, "analyze", "run"], trap)
 
 
 SCRIPT_OF_ONES_OWN = """

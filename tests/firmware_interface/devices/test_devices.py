@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riderless.firmware_interface.devices.driver import Device
@@ -87,6 +87,7 @@ def test_readings_arrive_in_the_axes_of_the_bicycle(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=40)
 @given(st.data())
 def test_bytes_may_come_in_any_pieces(name, data):
     if name.startswith("odrive"):
@@ -118,6 +119,7 @@ def test_noise_is_counted_not_believed(name, noise):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("odrive")])
+@settings(max_examples=40)
 @given(st.binary(max_size=300), st.integers(0, 60))
 def test_after_noise_the_next_messages_are_heard(name, noise, start):
     said, _ = _streams(name)

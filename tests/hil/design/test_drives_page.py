@@ -40,7 +40,10 @@ def test_a_proportional_drive_is_never_that_fast():
     assert drive_bandwidth.eigenvalue_error("Silver", "rate, P, LQR", 1000.0) > 0.10
 
 
-@pytest.mark.parametrize(("name", "case"), [("Rigid", "rate, PI, LQR"), ("DelftSbW2024", "angle, PD, cascade")])
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [pytest.param("Rigid", "rate, PI, LQR", marks=pytest.mark.slow), ("DelftSbW2024", "angle, PD, cascade")],
+)
 def test_the_torque_that_catches(name, case):
     kind, method = drive_torque.CASES[case]
     loop = InnerLoop(kind=kind, bandwidth=50.0, damping=1.0)

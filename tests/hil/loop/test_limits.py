@@ -145,17 +145,17 @@ def test_the_edges_of_its_range_are_taken_and_nothing_beyond(name, made):
 
 
 @pytest.mark.parametrize("name", RANGES)
-@pytest.mark.parametrize("value", NUMBERS)
-def test_what_is_no_positive_number_is_refused(name, value, made):
-    with pytest.raises(InputError, match=f"'{name}' must be a positive number, found"):
-        made(**{name: value})
+def test_what_is_no_positive_number_is_refused(name, made):
+    for value in NUMBERS:
+        with pytest.raises(InputError, match=f"'{name}' must be a positive number, found"):
+            made(**{name: value})
 
 
 @pytest.mark.parametrize("name", RANGES)
-@pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
-def test_what_is_no_number_is_refused(name, value, made):
-    with pytest.raises(InputError, match=f"'{name}' needs a number in "):
-        made(**{name: value})
+def test_what_is_no_number_is_refused(name, made):
+    for value in NO_NUMBERS:
+        with pytest.raises(InputError, match=f"'{name}' needs a number in "):
+            made(**{name: value})
 
 
 @pytest.mark.parametrize(("lower", "upper"), [*ORDER, ("speed_min", "speed_max")])

@@ -61,7 +61,7 @@ def predicted(row, law):
     return np.stack([shown @ np.linalg.solve(one * np.eye(5 + m) - loop, asks) for one in z], axis=1)
 
 
-@pytest.mark.parametrize("place", FLOWN)
+@pytest.mark.parametrize("place", [pytest.param(p, marks=[pytest.mark.slow] * (p in FLOWN[1::2])) for p in FLOWN])
 def test_it_follows_a_yaw_rate_as_his_matrices_say(place):
     row, bicycle = published()["rows"][place], robot()
     rig = his_machine(bicycle)
@@ -105,7 +105,7 @@ def logged(folder, place, seconds, played):
     return folder / "ride.txt", str(folder / "robot.toml"), heavy.mB
 
 
-@pytest.mark.parametrize("place", [10, 13])
+@pytest.mark.parametrize("place", [10, pytest.param(13, marks=pytest.mark.slow)])
 def test_output_error_on_its_log_finds_what_was_added_to_it(tmp_path, place):
     steps = Excitation(kind="steps", amplitude=0.4, duration=60.0, seed=place)
     path, file, heavy = logged(tmp_path, place, 60.0, steps)

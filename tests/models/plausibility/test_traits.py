@@ -176,7 +176,7 @@ def test_several_mistakes_are_all_named(tmp_path):
     assert "mF = 3000 kg looks like grams: mF = 3 kg" in found
 
 
-@pytest.mark.parametrize("value", [1e300, -1e308, 5e-324, -5e-324, 1e14, -1e-30, 1e6, 0])
+@pytest.mark.parametrize("value", [1e300, -5e-324, 1e14, 0])
 @pytest.mark.parametrize("parameter", PARAMETERS)
 def test_whatever_number_stands_there_is_read_or_refused_in_one_sentence(parameter, value):
     text = load_bicycle("Benchmark").to_toml()
