@@ -18,10 +18,6 @@ DEVICES = {
     "vesc_wheel": "speed.vesc_wheel",
     "odrive_wheel": "speed.odrive_wheel",
 }
-_OLD_PROTOCOLS = {  # (device, version of the node's protocol): 1 is spoken in old runs alone, 2 by old nodes too
-    ("node", 1): "own_node_1",
-    ("node", 2): "own_node_2",
-}
 
 
 def device_names() -> tuple[str, ...]:
@@ -39,15 +35,5 @@ def device(name: str) -> Device:
     """
     if name not in DEVICES:
         raise DeviceError(f"unknown device '{name}': the devices are {', '.join(DEVICES)}")
-    return _load(DEVICES[name])
-
-
-def device_of_run(name: str, protocol: int) -> Device:
-    """Driver as a run of this version of the node's protocol had it; raises DeviceError if there is none."""
-    old = _OLD_PROTOCOLS.get((name, protocol))
-    return _load(old) if old else device(name)
-
-
-def _load(module: str) -> Device:
-    found: Device = import_module(f"riderless.firmware_interface.devices.{module}").DEVICE
+    found: Device = import_module(f"riderless.firmware_interface.devices.{DEVICES[name]}").DEVICE
     return found

@@ -30,7 +30,6 @@ class Hello:
     obeys: int = 1 << COMMAND_KIND_TORQUE  # kinds of command, as bits
     rate_limit: float | None = None  # rad/s, never exceeded; None where it obeys no rate
     angle_limit: float | None = None  # rad from its encoder's zero, never exceeded; None where it obeys no angle
-    protocol: int = reference_codec.VERSION  # that it speaks
 
 
 def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0, kind: int = COMMAND_KIND_TORQUE) -> Hello:
@@ -44,7 +43,7 @@ def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0, kind: int 
     nonce : int
         Of 32 bits, drawn anew for each session that is to be opened; 0 asks only.
     kind : int
-        ``COMMAND_KIND_*`` that the session is for. A node of version 2 of the protocol is spoken to in that.
+        ``COMMAND_KIND_*`` that the session is for.
 
     Raises
     ------
@@ -57,8 +56,7 @@ def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0, kind: int 
     def request(k: int) -> bytes:
         heard.wanted.add((nonce + k) & 0xFFFF)  # an answer to somebody before us has another number
         # the delimiter in front ends whatever a dead controller left half-said
-        request = reference_codec.HelloRequest((nonce + k) & 0xFFFF, nonce, kind)
-        return b"\0" + reference_codec.encode(request, heard.version)
+        return b"\0" + reference_codec.encode(reference_codec.HelloRequest((nonce + k) & 0xFFFF, nonce, kind))
 
     for data in ask_and_listen(port, request, timeout):
         answer = heard.take(data)
@@ -80,7 +78,6 @@ class _Heard:
         self.other_version: int | None = None
         self.wanted: set[int] = set()  # numbers of our requests
         self.occupied = False  # it answered, and opened no session
-        self.version = reference_codec.VERSION  # to be spoken
         self._rest = b""  # of an unfinished frame
 
     def take(self, data: bytes) -> Hello | None:
@@ -96,11 +93,9 @@ class _Heard:
             self.good += 1
             if payload[0] != reference_codec.VERSION:
                 self.other_version = payload[0]
-            if payload[0] == reference_codec.FORMER_VERSION:
-                self.version = reference_codec.FORMER_VERSION
-            message = reference_codec.decode(stuffed, self.version)
+            message = reference_codec.decode(stuffed)
             if isinstance(message, reference_codec.HelloFrame) and message.seq in self.wanted:
-                return hello_in_si(message, self.version)
+                return hello_in_si(message)
         return None
 
 
@@ -109,19 +104,16 @@ def _require_kind(port: SerialPort, answer: Hello, kind: int) -> None:
     if answer.obeys >> kind & 1:
         return
     found = " or ".join(name for k, name in enumerate(COMMAND_KINDS) if answer.obeys >> k & 1) or "nothing"
-    old = answer.protocol == reference_codec.FORMER_VERSION
-    do = "load the firmware of this riderless, firmware_interface/firmware" if old else "load firmware that does"
     raise DeviceError(
         f"the node '{answer.name}' on {port.path} should obey a steer {COMMAND_KINDS[kind]}, as the rig's drive does, "
-        f"but it obeys a {found}: {do}, or take a rig and gains of its kind"
+        f"but it obeys a {found}: load firmware that does, or take a rig and gains of its kind"
     )
 
 
-def hello_in_si(answer: reference_codec.HelloFrame, version: int = reference_codec.VERSION) -> Hello:
-    """Convert the fields of a HELLO frame of this version to SI units."""
-    name = answer.firmware.rstrip(b"\0").decode("ascii", errors="replace")
+def hello_in_si(answer: reference_codec.HelloFrame) -> Hello:
+    """Convert the fields of a HELLO frame to SI units."""
     return Hello(
-        name=name if version == reference_codec.VERSION else f"{name} (protocol {version}, torque only)",
+        name=answer.firmware.rstrip(b"\0").decode("ascii", errors="replace"),
         rate_hz=answer.rate_hz,
         torque_limit=1e-3 * answer.torque_limit_mNm,
         watchdog=1e-3 * answer.watchdog_ms,
@@ -132,7 +124,6 @@ def hello_in_si(answer: reference_codec.HelloFrame, version: int = reference_cod
         obeys=answer.obeys,
         rate_limit=1e-3 * answer.rate_limit_mrad_s if answer.obeys >> COMMAND_KIND_RATE & 1 else None,
         angle_limit=1e-4 * answer.angle_limit_100urad if answer.obeys >> COMMAND_KIND_ANGLE & 1 else None,
-        protocol=version,
     )
 
 
@@ -148,9 +139,10 @@ def _why_no_hello(port: SerialPort, timeout: float, heard: _Heard) -> str:
         )
     if heard.other_version is not None:
         old = heard.other_version < reference_codec.VERSION
-        do = "load the firmware of this riderless, firmware_interface/firmware" if old else "update riderless"
+        flash = "load the firmware of this riderless (make flash in firmware_interface/firmware)"
         return (
-            f"{wanted} in protocol version {reference_codec.VERSION}, but it speaks version {heard.other_version}; {do}"
+            f"{wanted} in protocol version {reference_codec.VERSION}, but it speaks version {heard.other_version}; "
+            f"{flash if old else 'update riderless'}"
         )
     if heard.good > 0:
         return (

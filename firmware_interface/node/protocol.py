@@ -58,31 +58,15 @@ def new_receiver() -> np.void:
 
 
 @njit(cache=True, nogil=True)
-def type_of_frame(payload, n, version, sizes):
-    """Type of a frame (``FRAME_*``), or 0 if it is not of this version, or its length is wrong.
+def frame_type(payload, n):
+    """Type of a frame (``FRAME_*``) of ``n`` bytes, or 0 if it is of another version, or its length is wrong.
 
     Runs inside the tick.
-
-    Parameters
-    ----------
-    payload : uint8 array
-    n : int
-        Its length [bytes].
-    version : int
-        Of the protocol.
-    sizes : (5,) int array
-        Of the payload of each type [bytes]; 0 for none.
     """
-    if n < _HEADER_SIZE or payload[0] != version:
+    if n < _HEADER_SIZE or payload[0] != PROTOCOL_VERSION:
         return 0
     kind = payload[1]
-    return kind if kind < sizes.size and sizes[kind] == n else 0
-
-
-@njit(cache=True, nogil=True)
-def frame_type(payload, n):
-    """Type of a frame of today's version, or 0. Runs inside the tick."""
-    return type_of_frame(payload, n, PROTOCOL_VERSION, FRAME_SIZES)
+    return kind if kind < FRAME_SIZES.size and FRAME_SIZES[kind] == n else 0
 
 
 @njit(cache=True, nogil=True)
@@ -132,18 +116,6 @@ def decode_sample(payload, n, raw):
     if frame_type(payload, n) != FRAME_SAMPLE:
         return False
     frame = laid_over(payload, 0, SAMPLE_LAYOUT)
-    read_readings(frame, raw)
-    raw.refused = frame.refused
-    raw.seq_high = frame.seq_high
-    return True
-
-
-@njit(cache=True, nogil=True)
-def read_readings(frame, raw):
-    """Copy what a SAMPLE frame of every version holds into a ``RAW`` record.
-
-    Runs inside the tick.
-    """
     raw.seq = frame.seq
     raw.t_us = frame.t_us
     raw.gyro_counts[0] = frame.gyro_x_counts
@@ -160,7 +132,10 @@ def read_readings(frame, raw):
     raw.faults = frame.faults
     raw.command_seq = frame.command_seq
     raw.rejected = frame.rejected
+    raw.refused = frame.refused
+    raw.seq_high = frame.seq_high
     raw.off_scale = is_off_scale(raw)
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -193,14 +168,14 @@ def receive_samples(receiver, rx, n, raw):
         if receiver.size == 0:
             continue
         if decode_sample(receiver.payload, receiver.size, raw):
-            samples += note_sequence(receiver, raw.seq)
+            samples += _note_sequence(receiver, raw.seq)
         elif frame_type(receiver.payload, receiver.size) == 0:
             receiver.frames_bad_version += 1
     return samples
 
 
 @njit(cache=True, nogil=True, inline="always")
-def note_sequence(receiver, seq):
+def _note_sequence(receiver, seq):
     """Compare a sample's number with the last one; returns 1 for a new sample, 0 for a repeated one.
 
     Runs inside the tick.

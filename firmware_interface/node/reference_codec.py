@@ -9,7 +9,6 @@ import struct
 from typing import NamedTuple
 
 VERSION = 3
-FORMER_VERSION = 2  # of nodes that obey a torque only: their HELLO and HELLO_REQUEST end with the session and the nonce
 
 
 class Sample(NamedTuple):
@@ -81,28 +80,20 @@ LAYOUTS: dict[int, tuple[type, struct.Struct]] = {
     3: (HelloFrame, struct.Struct("<H 16s H H H f f I I B B H H")),
     4: (HelloRequest, struct.Struct("<H I B")),
 }
-_FORMER_LAYOUTS = {
-    **LAYOUTS,
-    3: (HelloFrame, struct.Struct("<H 16s H H H f f I I")),
-    4: (HelloRequest, struct.Struct("<H I")),
-}
-_FIELDS = {(FORMER_VERSION, 3): 9, (FORMER_VERSION, 4): 2}  # that a former version's frame has
-_OF_VERSION = {VERSION: LAYOUTS, FORMER_VERSION: _FORMER_LAYOUTS}
 
 
-def encode(message: Message, version: int = VERSION) -> bytes:
+def encode(message: Message) -> bytes:
     """Bytes of the frame, delimiter included."""
-    layouts = _OF_VERSION[version]
-    kind, layout = next((k, layout) for k, (cls, layout) in layouts.items() if isinstance(message, cls))
-    return frame(bytes([version, kind]) + layout.pack(*message[: _FIELDS.get((version, kind))]))
+    kind, layout = next((k, layout) for k, (cls, layout) in LAYOUTS.items() if isinstance(message, cls))
+    return frame(bytes([VERSION, kind]) + layout.pack(*message))
 
 
-def decode(stuffed: bytes, version: int = VERSION) -> Message | None:
-    """Message of this version in one frame (without its delimiter); None if there is none to be trusted."""
+def decode(stuffed: bytes) -> Message | None:
+    """Message in one frame (without its delimiter); None if there is none to be trusted."""
     payload = unframe(stuffed)
-    if payload is None or len(payload) < 2 or payload[0] != version or payload[1] not in LAYOUTS:
+    if payload is None or len(payload) < 2 or payload[0] != VERSION or payload[1] not in LAYOUTS:
         return None
-    cls, layout = _OF_VERSION[version][payload[1]]
+    cls, layout = LAYOUTS[payload[1]]
     if len(payload) != 2 + layout.size:
         return None
     return cls(*layout.unpack(payload[2:]))

@@ -108,6 +108,16 @@ class RunHeader:
         return int(self.content.get("protocol", 1))  # what the first version wrote says nothing
 
     @property
+    def node_is_understood(self) -> bool:
+        """True if this version reads the raw bytes: the node, where there is one, spoke today's protocol."""
+        from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+
+        nodes = [i for i, port in enumerate(self.rig.ports) if port.device == "node"]
+        # a loop of version 3 once served nodes of version 2, and told so in their introduction alone
+        spoken = {self.protocol, *(self.devices[i].protocol for i in nodes if self.devices)}
+        return not nodes or spoken == {PROTOCOL_VERSION}
+
+    @property
     def label(self) -> str:
         """Words for tables and reports; runs of one kind share them. Empty if the run has none."""
         return str(self.content.get("label", ""))

@@ -133,10 +133,10 @@ def _require_factor(name: str) -> Callable[[Rig, Introduction], None]:
 
 
 def _require_protocol(rig: Rig, reported: Introduction) -> None:
-    if not 1 <= reported.protocol <= PROTOCOL_VERSION:
+    if reported.protocol != PROTOCOL_VERSION:
         raise InputError(
-            f"the device '{reported.name}' should speak a protocol from 1 to {PROTOCOL_VERSION}, found "
-            f"{reported.protocol}: load the firmware of this riderless, firmware_interface/firmware"
+            f"the device '{reported.name}' should speak protocol version {PROTOCOL_VERSION}, found version "
+            f"{reported.protocol}: load the firmware of this riderless (make flash in firmware_interface/firmware)"
         )
 
 
@@ -218,7 +218,7 @@ REPORTED_VALUES = (
         _require_factor("per_amp"),
     ),
     _ReportedValue("session", _ANY, "number of the session", "commands of another one count for nothing"),
-    _ReportedValue("protocol", _ANY, "version of our node's protocol", f"1 to {PROTOCOL_VERSION}", _require_protocol),
+    _ReportedValue("protocol", _ANY, "version of our node's protocol", f"{PROTOCOL_VERSION}", _require_protocol),
 )
 
 

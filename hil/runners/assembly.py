@@ -7,9 +7,8 @@ import numpy as np
 from riderless.firmware_interface.calibration import DEVICE_CLOCK
 from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, new_link
-from riderless.firmware_interface.devices.registry import device_of_run
+from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.messages import COMMAND, RAW, SAMPLE
-from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.loop.clock_offset import TIMEBASE
 from riderless.hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
@@ -39,7 +38,6 @@ def new_loop(
     calibration: np.void,
     devices: Sequence[Introduction] | None = None,
     task: Task = Task(),
-    protocol: int = PROTOCOL_VERSION,
 ) -> LoopState:
     """Assemble a disarmed loop.
 
@@ -55,10 +53,8 @@ def new_loop(
         One for each port, as the devices introduced themselves; by default as our node would.
     task : Task
         What it is to do beside balancing.
-    protocol : int
-        Version of the node's protocol; an older one for the replay of an old run.
     """
-    links = links_of_rig(rig, devices, protocol)
+    links = links_of_rig(rig, devices)
     polled = bool(links["polled"][links["role"] & ROLE_DRIVE != 0].any())
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
@@ -117,14 +113,12 @@ def _simulated_node(rig: Rig) -> Introduction:
     return Introduction("node", round(rig.rate), session=SIMULATED_SESSION)
 
 
-def links_of_rig(
-    rig: Rig, devices: Sequence[Introduction] | None = None, protocol: int = PROTOCOL_VERSION
-) -> np.ndarray:
+def links_of_rig(rig: Rig, devices: Sequence[Introduction] | None = None) -> np.ndarray:
     """Decoder and state of each port, (P,) of LINK_STATE, for devices as of `new_loop`."""
     devices = devices or [_simulated_node(rig)] * len(rig.ports)
     links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
-        driver, link = device_of_run(port.device, min(protocol, said.protocol)), new_link()
+        driver, link = device(port.device), new_link()
         settings = driver.settled(port.settings)
         link["hear"], link["say"] = driver.hear, driver.say
         link["role"] = port.role

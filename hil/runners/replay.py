@@ -61,15 +61,14 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
     Raises
     ------
     InputError
-        When the header lacks something, as those of versions before the tape do, or its node's protocol is a newer one.
+        When the header lacks something, as those of versions before the tape do, or its node spoke another version.
     """
-    if header.protocol > PROTOCOL_VERSION:
+    if not header.node_is_understood:
         raise InputError(
-            f"wanted a run whose node spoke protocol version {PROTOCOL_VERSION} or older, found version "
-            f"{header.protocol}: it was made by {header.made_by}; replay it with that version"
+            f"wanted a run whose node spoke version {PROTOCOL_VERSION} of its protocol, found one made with another "
+            f"version of the node's protocol: replay it with {header.made_by}"
         )
-    calibration = header.calibration.as_record()
-    return new_loop(header.rig, header.schedule, calibration, header.devices, header.task, header.protocol)
+    return new_loop(header.rig, header.schedule, header.calibration.as_record(), header.devices, header.task)
 
 
 def replay(

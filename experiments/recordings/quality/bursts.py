@@ -98,9 +98,9 @@ def _lateness_in_bursts(run: Run) -> float | None:
     ports = run.header.rig.ports
     lead = next((i for i, port in enumerate(ports) if port.role & _BOTH == _BOTH), None)
     run = _with_bytes(run)
-    if lead is None or not run.tapes or not _tells_answers(run.ticks.dtype):
+    if lead is None or not run.tapes or not _tells_answers(run.ticks.dtype) or not run.header.node_is_understood:
         return None
-    links, wire = links_of_rig(run.header.rig, run.header.devices, run.header.protocol), new_wire(len(ports))
+    links, wire = links_of_rig(run.header.rig, run.header.devices), new_wire(len(ports))
     answered, tally = np.full(SAMPLE_NUMBERS, -1, np.int64), np.zeros(5)
     tally[_LAST_TIME] = np.nan
     for _, rows, raw in run.batches():

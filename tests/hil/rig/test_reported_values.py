@@ -49,7 +49,7 @@ BAD = {
     "unit": (RIG, (*NO_NUMBERS, 0.0, math.inf), "should have a positive unit"),
     "per_amp": (RIG, (*NO_NUMBERS, 0.0, math.inf), "should have a positive per_amp"),
     "session": (RIG, (0, 2**32 - 1), None),
-    "protocol": (RIG, (0, 4), "should speak a protocol"),
+    "protocol": (RIG, (0, 1, 2, 4), "should speak protocol version 3"),
 }
 
 

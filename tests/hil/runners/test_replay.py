@@ -121,15 +121,45 @@ def test_a_header_that_cannot_rebuild_the_loop_is_refused(run):
         replay(dataclasses.replace(run, tapes={}))
 
 
-def test_the_header_names_the_protocol_and_the_replay_speaks_it(run):
+def made_elsewhere(run):
+    """The run as if another commit had made it."""
+    header = run.header.to_json()
+    header["provenance"]["git"] |= {"commit": "abc123", "dirty": False}
+    return dataclasses.replace(run, header=RunHeader(header))
+
+
+def test_where_the_tick_is_another_the_replay_names_the_commit_that_made_the_run(run):
+    run = made_elsewhere(run)
+    assert replay(run).identical
+
+    def change(rows):
+        rows["T_cmd"][300] += 1e-15
+
+    changed = with_rows(run, change)
+    sentence = replay(changed).sentence
+    assert f"then, at tick {run.ticks['k'][300]}: T_cmd" in sentence
+    assert sentence.endswith(
+        f"another version of the tick made this run ({run.header.made_by}): replay it with that commit"
+    )
+    assert "commit abc123" in run.header.made_by
+    with pytest.raises(InputError, match=r"another version of the tick made it; .*commit abc123"):
+        replay(dataclasses.replace(changed, ticks=changed.ticks[["k", "t_host"]]))
+
+
+def test_a_log_that_is_cut_is_not_laid_to_another_version(run):
+    rows = np.concatenate([run.ticks[:200], run.ticks[210:]])
+    assert "version" not in replay(dataclasses.replace(made_elsewhere(run), ticks=rows)).sentence
+
+
+def test_a_run_in_another_version_of_the_nodes_protocol_is_refused_with_the_commit_that_made_it(run):
+    run = made_elsewhere(run)
     header = run.header.to_json()
     assert header["protocol"] == run.header.protocol == 3
-    old = {name: value for name, value in header.items() if name != "protocol"}
-    assert RunHeader(old).protocol == 1
-    result = replay(dataclasses.replace(run, header=RunHeader(old)))
-    assert result.first == 1, "version 1 understands nothing of it"
-    with pytest.raises(InputError, match=r"protocol version 3 or older, found version 4: it was made by riderless"):
-        replay(dataclasses.replace(run, header=RunHeader({**header, "protocol": 4})))
+    unnamed = {name: value for name, value in header.items() if name != "protocol"}
+    served = {**header, "devices": [{"name": "demo (protocol 2, torque only)", "rate_hz": 200, "protocol": 2}]}
+    for other in (unnamed, {**header, "protocol": 2}, {**header, "protocol": 4}, served):
+        with pytest.raises(InputError, match=r"another version of the node's protocol: .*, commit abc123$"):
+            replay(dataclasses.replace(run, header=RunHeader(other)))
 
 
 def test_the_session_of_each_device_stands_in_the_header():
