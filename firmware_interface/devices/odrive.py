@@ -54,8 +54,7 @@ from riderless.firmware_interface.devices.odrive_text import (
     append_request,
     append_whole,
     close_line,
-    ends_line,
-    take_answer,
+    take_lines,
 )
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.kernels import njit
@@ -97,11 +96,7 @@ _SET_MARK, _ASK_MARK = ascii_bytes("w test_property "), ascii_bytes("r test_prop
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns how many batches were completed. Runs inside the tick."""
-    samples = 0
-    for i in range(n):
-        if ends_line(link.receiver, rx[i]):
-            samples += _hear_answer(link)
-    return samples
+    return take_lines(link, rx, n, _hear_answer)
 
 
 @njit(cache=True, nogil=True)
@@ -228,10 +223,9 @@ def _lose(link):
 
 
 @njit(cache=True, nogil=True)
-def _hear_answer(link):
-    """Take the whole line that is in the receiver; returns 1 if it completes a batch. Runs inside the tick."""
+def _hear_answer(link, form, first, second):
+    """Take an answer, or what is none; returns 1 if it completes a batch. Runs inside the tick."""
     memory = link.memory
-    form, first, second = take_answer(link.receiver)
     if form in (FORM_BROKEN, FORM_WORDS):
         _lose(link)
         return 0

@@ -92,19 +92,32 @@ def append_request(out, n, axis, state):
     return close_line(out, n, append_text(out, append_whole(out, end, np.int64(state)), _GAP))
 
 
-@njit(cache=True, nogil=True)
-def ends_line(receiver, byte):
-    """Take one byte; True where it ends a line, which `take_answer` takes then. Runs inside the tick."""
-    if byte in (_LINE_FEED, _CARRIAGE_RETURN):
-        return receiver.filled > 0
-    if receiver.filled < MAX_PAYLOAD:  # the rest of an over-long line has no place to go
-        receiver.payload[receiver.filled] = byte
-    receiver.filled += 1
-    return False
+@njit(cache=True, nogil=True, inline="always")
+def take_lines(link, rx, n, take):
+    """Take ``rx[:n]`` off the line; returns how many batches were completed. Runs inside the tick.
+
+    Parameters
+    ----------
+    link, rx, n
+        As for `riderless.firmware_interface.devices.link.hear`.
+    take : compiled function
+        ``take(link, form, first, second)`` takes an answer, its form (``FORM_*``) and numbers; 1 if it completes a
+        batch.
+    """
+    receiver, batches = link.receiver, 0
+    for i in range(n):
+        if rx[i] != _LINE_FEED and rx[i] != _CARRIAGE_RETURN:
+            if receiver.filled < MAX_PAYLOAD:  # the rest of an over-long line has no place to go
+                receiver.payload[receiver.filled] = rx[i]
+            receiver.filled += 1
+        elif receiver.filled > 0:
+            form, first, second = _read_answer(receiver)
+            batches += take(link, form, first, second)
+    return batches
 
 
 @njit(cache=True, nogil=True)
-def take_answer(receiver):
+def _read_answer(receiver):
     """Take the whole line that is in the receiver, and count it: its form (``FORM_*``) and numbers.
 
     Runs inside the tick.

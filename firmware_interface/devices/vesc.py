@@ -50,7 +50,7 @@ from riderless.firmware_interface.devices.vesc_packets import (
     SHORT_OVERHEAD,
     SHORT_PACKET,
     high_first_number,
-    push_packet_byte,
+    take_packets,
     write_packet,
 )
 from riderless.firmware_interface.devices.vesc_packets import encode_packet as encode_packet
@@ -117,13 +117,7 @@ def speak(link, command, send, out):
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick."""
-    receiver, samples = link.receiver, 0
-    for i in range(n):
-        start = push_packet_byte(receiver, rx[i], _HEAD, _ANSWER)
-        if start >= 0:
-            _take(link, receiver.payload, start)
-            samples += 1
-    return samples
+    return take_packets(link, rx, n, _HEAD, _ANSWER, _take)
 
 
 @njit(cache=True, nogil=True)

@@ -61,25 +61,32 @@ def write_packet(out, start, kind, value):
     return end + 3
 
 
-@njit(cache=True, nogil=True)
-def push_packet_byte(receiver, byte, head, size):
-    """Take one byte; returns where the answer begins that it ends, and -1 if it ends none. Runs inside the tick.
+@njit(cache=True, nogil=True, inline="always")
+def take_packets(link, rx, n, head, size, take):
+    """Take ``rx[:n]`` off the line; returns the number of answers. Runs inside the tick.
 
     Parameters
     ----------
-    receiver : record with the fields of DECODER
-    byte : int
+    link, rx, n
+        As for `riderless.firmware_interface.devices.link.hear`.
     head : (b,) uint8 array
         First bytes of an answer to what is asked inside the loop.
     size : int
         Of its packet [bytes].
+    take : compiled function
+        ``take(link, data, start)`` reads the answer at ``data[start]``.
     """
-    receiver.payload[receiver.filled] = byte
-    receiver.filled += 1
-    start = _ends_answer(receiver, head, size)
-    if start < 0:
-        _pass_packets(receiver)
-    return start
+    receiver, answers = link.receiver, 0
+    for i in range(n):
+        receiver.payload[receiver.filled] = rx[i]
+        receiver.filled += 1
+        start = _ends_answer(receiver, head, size)
+        if start >= 0:
+            take(link, receiver.payload, start)
+            answers += 1
+        else:
+            _pass_packets(receiver)
+    return answers
 
 
 @njit(cache=True, nogil=True)

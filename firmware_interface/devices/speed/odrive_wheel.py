@@ -41,8 +41,7 @@ from riderless.firmware_interface.devices.odrive_text import (
     append_request,
     append_whole,
     close_line,
-    ends_line,
-    take_answer,
+    take_lines,
 )
 from riderless.firmware_interface.devices.speed.speed_memory import (
     SPEED_ANSWERED,
@@ -79,24 +78,19 @@ _FEEDBACK, _VELOCITY, _CLEAR, _SPACE = (ascii_bytes(s) for s in ("f ", "v ", "sc
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns how many batches were completed. Runs inside the tick."""
-    batches = 0
-    for i in range(n):
-        if ends_line(link.receiver, rx[i]):
-            batches += _hear_answer(link)
-    return batches
+    return take_lines(link, rx, n, _hear_answer)
 
 
 @njit(cache=True, nogil=True)
-def _hear_answer(link):
-    """Take the whole line that is in the receiver; returns 1 if it completes a batch. Runs inside the tick."""
-    receiver, memory = link.receiver, link.memory
-    form, first, second = take_answer(receiver)
+def _hear_answer(link, form, first, second):
+    """Take an answer, or what is none; returns 1 if it completes a batch. Runs inside the tick."""
+    memory = link.memory
     if form in (FORM_BROKEN, FORM_WORDS):
         memory[_NEXT] = _NONE
         return 0
     place = memory[_NEXT]
     if place == _NONE or form != (FORM_PAIR if place == _SPEED else FORM_WHOLE):
-        receiver.samples_lost += place != _NONE
+        link.receiver.samples_lost += place != _NONE
         memory[_NEXT] = _NONE
         return 0
     memory[_NEXT] = place + 1

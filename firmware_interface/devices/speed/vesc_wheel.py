@@ -47,7 +47,7 @@ from riderless.firmware_interface.devices.vesc_packets import (
     SHORT_OVERHEAD,
     SHORT_PACKET,
     high_first_number,
-    push_packet_byte,
+    take_packets,
     write_packet,
 )
 from riderless.firmware_interface.errors import DeviceError
@@ -71,13 +71,7 @@ _MOST = 2.0**31 - 1
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns the number of answers. Runs inside the tick."""
-    receiver, answers = link.receiver, 0
-    for i in range(n):
-        start = push_packet_byte(receiver, rx[i], _HEAD, _ANSWER)
-        if start >= 0:
-            _take(link, receiver.payload, start)
-            answers += 1
-    return answers
+    return take_packets(link, rx, n, _HEAD, _ANSWER, _take)
 
 
 @njit(cache=True, nogil=True)
