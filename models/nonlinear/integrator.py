@@ -37,18 +37,9 @@ def state_rates(b, x, T4, TV, T7):
 def _euler_step(x, h, k):
     """State reached from ``x`` in ``h`` seconds at the constant rate ``k``."""
     return (
-        x[0] + h * k[0],
-        x[1] + h * k[1],
-        x[2] + h * k[2],
-        x[3] + h * k[3],
-        x[4] + h * k[4],
-        x[5] + h * k[5],
-        x[6] + h * k[6],
-        x[7] + h * k[7],
-        x[8] + h * k[8],
-        x[9] + h * k[9],
-        x[10] + h * k[10],
-    )
+        x[0] + h * k[0], x[1] + h * k[1], x[2] + h * k[2], x[3] + h * k[3], x[4] + h * k[4], x[5] + h * k[5],
+        x[6] + h * k[6], x[7] + h * k[7], x[8] + h * k[8], x[9] + h * k[9], x[10] + h * k[10],
+    )  # fmt: skip
 
 
 @inlined

@@ -39,17 +39,9 @@ def _motion_euler_step(x, h, k):
     Fixed-length tuples live in registers; small arrays made a step of the plant several times slower.
     """
     return (
-        x[0] + h * k[0],
-        x[1] + h * k[1],
-        x[2] + h * k[2],
-        x[3] + h * k[3],
-        x[4] + h * k[4],
-        x[5] + h * k[5],
-        x[6] + h * k[6],
-        x[7] + h * k[7],
-        x[8] + h * k[8],
-        x[9] + h * k[9],
-    )
+        x[0] + h * k[0], x[1] + h * k[1], x[2] + h * k[2], x[3] + h * k[3], x[4] + h * k[4],
+        x[5] + h * k[5], x[6] + h * k[6], x[7] + h * k[7], x[8] + h * k[8], x[9] + h * k[9],
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

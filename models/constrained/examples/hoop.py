@@ -156,14 +156,7 @@ def _hoop_derivative(hoop, E, lam, s, A):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _hoop_euler_step(s, h, k):
     """State reached from `s` in the time `h` at the constant rate `k`."""
-    return (
-        s[0] + h * k[0],
-        s[1] + h * k[1],
-        s[2] + h * k[2],
-        s[3] + h * k[3],
-        s[4] + h * k[4],
-        s[5] + h * k[5],
-    )
+    return s[0] + h * k[0], s[1] + h * k[1], s[2] + h * k[2], s[3] + h * k[3], s[4] + h * k[4], s[5] + h * k[5]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
