@@ -58,7 +58,7 @@ class LaneWeights:
     T_delta: float = 0.5
 
     def __post_init__(self) -> None:
-        require_weights(self, [item.name for item in fields(self)], "weight of a lane")
+        require_weights(self, "weight of a lane")
 
     @property
     def Q(self) -> Array:

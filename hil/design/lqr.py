@@ -1,8 +1,9 @@
 """Linear quadratic regulator: gains that minimise a quadratic cost, by weights that have units."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import pi, radians
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
@@ -18,11 +19,10 @@ SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9  # rad, rad/s or N m
 
 
 @dataclass(frozen=True)
-class Weights:
-    """Weights of the LQR by Bryson's rule: each term of the cost is 1 when its quantity has the value given here.
+class StateWeights:
+    """Weights by Bryson's rule: each term of the cost is 1 when its quantity has the value given here.
 
-    The defaults are those of Peterson's robot bicycle (2013): 2 deg, 5 deg, 2 pi deg/s,
-    100 pi deg/s and 0.5 N m.
+    The defaults are those of Peterson's robot bicycle (2013): 2 deg, 5 deg, 2 pi deg/s and 100 pi deg/s.
 
     Parameters
     ----------
@@ -30,18 +30,47 @@ class Weights:
         Lean and steer angle [rad].
     phi_dot, delta_dot : float
         Lean and steer rate [rad/s].
-    T_delta : float
-        Steer torque [N m].
     """
 
     phi: float = radians(2.0)
     delta: float = radians(5.0)
     phi_dot: float = radians(2.0 * pi)
     delta_dot: float = radians(100.0 * pi)
-    T_delta: float = 0.5
+    commanded: ClassVar[str]  # the weight of the command: each kind of drive has a name for it
 
     def __post_init__(self) -> None:
-        require_weights(self, [item.name for item in fields(self)], "LQR weight")
+        require_weights(self, "weight")
+
+    @property
+    def Q(self) -> Array:
+        """Cost of the bicycle's state (4, 4)."""
+        sizes = np.array([self.phi, self.delta, self.phi_dot, self.delta_dot], dtype=float)
+        return np.diag(sizes**-2.0)
+
+    @property
+    def R(self) -> float:
+        """Cost of the command [1 by its unit squared]."""
+        return float(getattr(self, self.commanded) ** -2.0)
+
+    def costs(self, model: SampledModel) -> tuple[Array, float]:
+        """Cost of the states (n, n), drive and delay at no cost, and of the command."""
+        Q = np.zeros_like(model.F)
+        Q[BICYCLE_PART, BICYCLE_PART] = self.Q
+        return Q, self.R
+
+
+@dataclass(frozen=True)
+class Weights(StateWeights):
+    """Weights of the LQR of a steer torque: those of `StateWeights`, and that of the torque.
+
+    Parameters
+    ----------
+    T_delta : float
+        Steer torque [N m]; 0.5 by default, as Peterson's.
+    """
+
+    T_delta: float = 0.5
+    commanded: ClassVar[str] = "T_delta"
 
     @classmethod
     def parse(cls, given: Mapping[str, float]) -> "Weights":
@@ -65,42 +94,19 @@ class Weights:
             try:
                 values[plain] = radians(float(value)) if name != plain else float(value)
             except (TypeError, ValueError):
-                raise InputError(f"the LQR weight {name} must be a number above 0, found {value!r}") from None
+                raise InputError(f"the weight {name} must be a number above 0, found {value!r}") from None
         return cls(**values)
 
-    @property
-    def Q(self) -> Array:
-        """Cost of the bicycle's state (4, 4)."""
-        return state_cost(self.phi, self.delta, self.phi_dot, self.delta_dot)
 
-    @property
-    def R(self) -> float:
-        """Cost of the steer torque [1/(N m)^2]."""
-        return self.T_delta**-2.0
-
-
-def require_weights(weights: object, names: Iterable[str], what: str) -> None:
-    """Refuse weights of these names that are no number in range: raises InputError."""
-    for name in names:
+def require_weights(weights: Any, what: str) -> None:
+    """Refuse weights that are no number in range: raises InputError."""
+    for name in (item.name for item in fields(weights)):
         value = getattr(weights, name)
         if not (is_number(value) and SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT):
             raise InputError(
                 f"the {what} {name} must be a number above 0, from {SMALLEST_WEIGHT:g} to "
                 f"{LARGEST_WEIGHT:g}, found {value!r}"
             )
-
-
-def state_cost(phi: float, delta: float, phi_dot: float, delta_dot: float) -> Array:
-    """Cost of the bicycle's state (4, 4) by Bryson's rule: 1 where a quantity has the value given here.
-
-    Parameters
-    ----------
-    phi, delta : float
-        Lean and steer angle [rad].
-    phi_dot, delta_dot : float
-        Lean and steer rate [rad/s].
-    """
-    return np.diag(np.array([phi, delta, phi_dot, delta_dot], dtype=float) ** -2.0)
 
 
 def lqr_gain(A: Array, b: Array, Q: Array, R: float) -> Array:
@@ -161,14 +167,27 @@ class LQR:
         InputError
             An unstable mode is out of reach of the steer torque.
         """
-        require_stabilisable(bicycle, v)
-        Q = np.zeros_like(model.F)
-        Q[BICYCLE_PART, BICYCLE_PART] = self.weights.Q
-        try:
-            K = dlqr_gain(model.F, model.G, Q, self.weights.R)
-        except LinAlgError as error:
-            raise InputError(
-                f"LQR found no gains for {bicycle.name} at {v:g} m/s ({error}): "
-                "leave this speed out or change the weights"
-            ) from None
-        return model.widen(K), ""
+        return quadratic_gains(bicycle, v, model, self.weights)
+
+
+def quadratic_gains(bicycle: Bicycle, v: float, model: SampledModel, weights: StateWeights) -> tuple[Array, str]:
+    """Gains of the least quadratic cost at one speed, and no note.
+
+    Parameters
+    ----------
+    bicycle, v, model
+        As of `LQR.gains`, or a model of another drive.
+    weights : StateWeights
+
+    Raises
+    ------
+    InputError
+        As of `LQR.gains`.
+    """
+    require_stabilisable(bicycle, v)
+    try:
+        return model.widen(dlqr_gain(model.F, model.G, *weights.costs(model))), ""
+    except LinAlgError as error:
+        raise InputError(
+            f"LQR found no gains for {bicycle.name} at {v:g} m/s ({error}): leave this speed out or change the weights"
+        ) from None

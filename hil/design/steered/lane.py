@@ -6,7 +6,7 @@ with nothing on the drive's torque, as in `riderless.hil.design.steered.quadrati
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import radians
 from typing import ClassVar
 
@@ -35,7 +35,7 @@ class SteerLaneWeights(SteerWeights):
     y_P: float = 0.10
 
     def __post_init__(self) -> None:
-        require_weights(self, [item.name for item in fields(SteerLaneWeights)], "weight of a lane")
+        require_weights(self, "weight of a lane")
 
     def costs(self, model: SampledModel) -> tuple[Array, float]:
         """Cost of the states (n, n), drive and delay at no cost, and of the command."""

@@ -111,7 +111,7 @@ def test_numbers_of_numpy_are_weights_and_true_is_none():
     b = design(load_bicycle("Benchmark"), "lqr", [4.0], weights=Weights(phi=0.25, T_delta=1.0))
     np.testing.assert_array_equal(a.K, b.K)
     assert a.options == b.options
-    with pytest.raises(InputError, match=r"the LQR weight T_delta must be a number above 0.*found True"):
+    with pytest.raises(InputError, match=r"the weight T_delta must be a number above 0.*found True"):
         Weights(T_delta=True)
 
 
