@@ -54,16 +54,8 @@ def run_cyclictest(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | Non
 
     Parameters
     ----------
-    rate : float
-        Wake-ups per second [Hz].
-    n : int
-        Number of wake-ups.
-    bins : int
-        Bins of the histogram, of 1 us.
-    fifo : int
-        Real-time priority, 0 for none.
-    cpu : int, optional
-        The only CPU to run on; by default any.
+    rate, n, bins, fifo, cpu
+        As of `cyclictest_command`.
 
     Raises
     ------

@@ -39,12 +39,8 @@ def read_controller(
     Parameters
     ----------
     path : str or Path
-    bicycle : Bicycle
-        For which a Python file is taken that names none.
-    timing : LoopTiming
-        Likewise.
-    drive : InnerLoop or None
-        Likewise; None: it obeys a torque.
+    bicycle, timing, drive
+        Of a Python file, as `riderless.hil.controllers.compiled.read_law` takes them.
 
     Raises
     ------

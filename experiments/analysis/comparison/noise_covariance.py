@@ -79,13 +79,8 @@ def drawn_differences(dynamics: Dynamics, v: float, dt: float, influence: Array,
 
     Parameters
     ----------
-    dynamics : Dynamics
-    v : float
-        Mean speed of the window [m/s].
-    dt : float
-        Sampling interval of the recording [s].
-    influence : (2, n) array
-        Change of the estimate per lean rate at each sample.
+    dynamics, v, dt, influence
+        As of `difference_covariance`.
     start : InitialState
         Of a motion that is not linear.
     """

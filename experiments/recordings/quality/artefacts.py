@@ -92,19 +92,7 @@ def mend_flaws(recorded: Recorded) -> Recorded:
 
 
 def _find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
-    """Find excursions of one to three rows, far above roughness and a good part of the range, that come back.
-
-    Parameters
-    ----------
-    recorded : Recorded
-        Its sampling interval and speed are used.
-    quantity : str
-        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
-    values : array (n,)
-        The signal, SI, without missing values.
-    rules : FlawRules
-        Thresholds.
-    """
+    """Find excursions of one to three rows, far above roughness and a good part of the range, that come back."""
     padded = np.pad(values, 3, mode="edge")
 
     def off(rows: NDArray[np.intp]) -> Array:
@@ -126,19 +114,7 @@ def _find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRu
 
 
 def _find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
-    """Find changes from one row to the next that no bicycle can make.
-
-    Parameters
-    ----------
-    recorded : Recorded
-        Its sampling interval and speed are used.
-    quantity : str
-        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
-    values : array (n,)
-        The signal, SI, without missing values.
-    rules : FlawRules
-        Thresholds.
-    """
+    """Find changes from one row to the next that no bicycle can make."""
     if quantity not in LARGEST_STEPS or len(values) < 2:
         return []
     least, rate = LARGEST_STEPS[quantity]
@@ -147,19 +123,7 @@ def _find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRul
 
 
 def _find_saturation(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
-    """Find rows in a row at the greatest or least value, though the motion was on its way beyond it.
-
-    Parameters
-    ----------
-    recorded : Recorded
-        Its sampling interval and speed are used.
-    quantity : str
-        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
-    values : array (n,)
-        The signal, SI, without missing values.
-    rules : FlawRules
-        Thresholds.
-    """
+    """Find rows in a row at the greatest or least value, though the motion was on its way beyond it."""
     if quantity == "v":
         return []
     found: RowSpans = []
@@ -197,19 +161,7 @@ def _overshoot(values: Array, a: int, b: int) -> float:
 
 
 def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
-    """Find where a gyro gives the very same reading while the bicycle moves: its last digit never rests.
-
-    Parameters
-    ----------
-    recorded : Recorded
-        Its sampling interval and speed are used.
-    quantity : str
-        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
-    values : array (n,)
-        The signal, SI, without missing values.
-    rules : FlawRules
-        Thresholds.
-    """
+    """Find where a gyro gives the very same reading while the bicycle moves: its last digit never rests."""
     same = np.diff(values) == 0.0
     if quantity not in GYRO_SIGNALS or not len(same) or same.mean() > rules.held:
         return []
@@ -218,6 +170,7 @@ def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: F
     return [(a, b + 1) for a, b in true_spans(same & moving[1:]) if b - a >= least]
 
 
+# takes a recording, for its sampling interval and speed, a signal's name and its values (n,) [SI], none missing
 FlawFinder = Callable[[Recorded, str, Array, FlawRules], RowSpans]
 FLAW_FINDERS: dict[str, FlawFinder] = {
     "spike": _find_spikes,
