@@ -239,7 +239,7 @@ def _frequency_rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
                     f"{judged.lines} of {judged.of_lines}",
                     f"{judged.chi2:.1f}",
                     str(judged.dof),
-                    f"{judged.p:.2g}" if judged.p > 1e-12 else "< 1e-12",
+                    judged.p_text,
                     f"{judged.gain:.4f} ± {judged.gain_std:.4f}" if judged.lines else "-",
                     f"{1e3 * judged.delay:+.2f} ± {1e3 * judged.delay_std:.2f}" if judged.lines else "-",
                 ]

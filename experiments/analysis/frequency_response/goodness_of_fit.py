@@ -25,10 +25,12 @@ from riderless.experiments.analysis.frequency_response.response import (
     predicted_ratio,
 )
 from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.analysis.verdict.wording import p_text
 from riderless.experiments.notebook import value_table
 from riderless.models.array_types import Array, ComplexArray
 from riderless.models.errors import InputError
 
+LEAST_P = 1e-12  # below it p is told as less
 SEARCH_STEPS = 5  # of the search for where uncertain quantities fit best
 OUTPUT_WORDS = {"phi_dot": "lean rate", "delta": "steer", "T": "torque"}
 
@@ -118,9 +120,16 @@ class ResponseGoodness:
         return value_table(f"Response of the {self.of}", {"chi-square": self.numbers, "theory": self.sentence})
 
     @property
+    def p_text(self) -> str:
+        """Probability in words; a dash where nothing was compared."""
+        if not self.lines:
+            return "-"
+        return p_text(self.p) if self.p > LEAST_P else f"< {LEAST_P:g}"
+
+    @property
     def numbers(self) -> str:
         """Chi-square in words."""
-        p = f"p = {self.p:.2g}" if self.p > 1e-12 else "p < 1e-12"
+        p = f"p {self.p_text}" if self.p_text.startswith("<") else f"p = {self.p_text}"
         lines = f"{self.lines} of {self.of_lines} lines"
         return f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom ({lines}), {p}"
 

@@ -24,7 +24,7 @@ from riderless.experiments.analysis.verdict.conditions import CampaignFit, Condi
 from riderless.experiments.analysis.verdict.leftover import Leftover
 from riderless.experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
-from riderless.experiments.analysis.verdict.wording import of_stops, of_two, what_would_explain
+from riderless.experiments.analysis.verdict.wording import SIGNIFICANCE, of_stops, of_two, p_text, what_would_explain
 from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.analysis.windows.steer_stops import SteerStop, stops_by_bicycle
 from riderless.experiments.datatypes import Comparison, Response
@@ -112,7 +112,6 @@ def attempt(what: str, compute: Callable[[], _Found], otherwise: _Found) -> tupl
         return otherwise, f"{what} could not be made: {said}"
 
 
-SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model is rejected
 OLD_KEYS = {"chi2_explained": "explains", "chi2_left": "left"}  # in JSON documents
 
 
@@ -150,7 +149,7 @@ class GoodnessOfFit:
     def _judgement(self) -> str:
         if self.withheld:
             return f"the verdict on the model of {self.bicycle} is withheld: {self.withheld}"
-        numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {self.p:.2g}{self._reported}"
+        numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {p_text(self.p)}{self._reported}"
         if self.explained:
             return f"the model of {self.bicycle} explains these data ({numbers})"
         lacking = f"the model of {self.bicycle} does not explain these data ({numbers})"

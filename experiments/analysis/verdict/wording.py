@@ -10,7 +10,7 @@ from riderless.experiments.analysis.verdict.pairs import CausePair
 from riderless.experiments.analysis.windows.steer_stops import SteerStop
 from riderless.experiments.dynamics import plain_name
 
-STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
+SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model, or what a cause leaves, is unexplained
 MUCH_MORE = 1.5  # times the verdict's chi-square, from where on that with which causes are told apart is said too
 
 MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's motion
@@ -32,6 +32,14 @@ MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's mo
 }
 SHOWN_IN_DEG = ("imu_pitch",)  # as a mounting is measured
 SWING_IT = "measure {name} at rest again (pendulum, balance, ruler)"
+
+
+def p_text(p: float) -> str:
+    """Probability with two digits, or as many as show on which side of `SIGNIFICANCE` it lies."""
+    digits = 2
+    while float(f"{p:.{digits}g}") == SIGNIFICANCE != p:
+        digits += 1
+    return f"{p:.{digits}g}"
 
 
 def measure_next(causes: Sequence[CandidateCause]) -> str:
@@ -91,8 +99,8 @@ def of_two(pairs: Sequence[CausePair]) -> str:
     moved = " and ".join(f"{plain_name(one.name)} at {_with_unit(one, one.moved)}" for one in (best.first, best.second))
     alike = [" with ".join(map(plain_name, pair.names)) for pair in indistinguishable(pairs)]
     left = f"chi-square would be {best.chi2_left:.1f}"
-    if best.p_left < STILL_UNEXPLAINED:
-        left += f", and that is unexplained too (p = {best.p_left:.2g})"
+    if best.p_left < SIGNIFICANCE:
+        left += f", and that is unexplained too (p = {p_text(best.p_left)})"
     return f"; two causes at once, fitted because one is not enough: with {moved} {left}" + (
         f"; these data cannot tell that pair from {', '.join(alike)}" if alike else ""
     )
@@ -119,7 +127,7 @@ def _number(cause: CandidateCause, value: float) -> str:
 def _left_unexplained(cause: CandidateCause, dof: int) -> str:
     """Say that a cause leaves more than noise would, if it does; it took one of the degrees of freedom."""
     p = float(chdtrc(max(dof - 1, 1), cause.chi2_left))
-    return f", which still leaves the data unexplained (p = {p:.2g})" if p < STILL_UNEXPLAINED else ""
+    return f", which still leaves the data unexplained (p = {p_text(p)})" if p < SIGNIFICANCE else ""
 
 
 def _impossible(causes: Sequence[CandidateCause]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.analysis.verdict.wording import p_text
 from riderless.experiments.experiment_design.choice import LogSeparation, Measurement
 from riderless.experiments.experiment_design.goal import Goal
 from riderless.experiments.experiment_design.knowledge import LEAST_WINDOWS, KnownSoFar
@@ -227,7 +228,7 @@ class Rivals:
         first, second = self.leaders(known)
         level = SIGNIFICANCE / (looks * (looks + 1.0))  # of all looks together: the usual one
         if p.max() < level:
-            each = " and ".join(f"{name} (p = {one:.2g})" for name, one in zip(self.names, p, strict=True))
+            each = " and ".join(f"{name} (p = {p_text(one)})" for name, one in zip(self.names, p, strict=True))
             return Ending("reached", f"no model that was named holds: {each} are rejected")
         if odds[second] < self.wanted_odds:
             return None
@@ -236,7 +237,7 @@ class Rivals:
             "reached",
             f"the verdict is decided: {rejected} {'is' if len(self.names) == 2 else 'are'} rejected; the runs are "
             f"{_times(odds[second])} times as likely under {self.names[first]}, with which they agree to p = "
-            f"{p[first]:.2g}",
+            f"{p_text(p[first])}",
         )
 
     def exhausted(self, known: KnownSoFar, at_last: Array) -> Ending | None:

@@ -63,6 +63,12 @@ def test_one_output_is_judged_as_by_the_f_distribution():
     assert stats.chi2.sf(found, 2) == pytest.approx(stats.f.sf(np.abs(d) ** 2 / 2.0, 2, 2 * nu), rel=1e-9)
 
 
+def test_nothing_compared_has_no_probability():
+    """The tables had a p of 1 where no line could be trusted."""
+    (nothing,) = {goodness([], of).p_text for of in ("loop", "plant")}
+    assert nothing == "-"
+
+
 def test_correlated_outputs_with_measured_covariances_are_chi_square():
     rng, m, p, nu = np.random.default_rng(8), 4000, 2, 4
     mix = np.array([[1.0, 0.0], [0.9 - 0.3j, 0.2]])

@@ -8,6 +8,7 @@ from scipy.stats import chi2
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.verdict.candidate import indistinguishable
 from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
+from riderless.experiments.analysis.verdict.wording import p_text
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
 from riderless.experiments.recordings.read import read_recording
 from riderless.hil.runners import simulated_run
@@ -81,3 +82,12 @@ def test_a_heavier_fork_is_rejected_and_among_the_best(tmp_path, monkeypatch):
     fork = next(c for c in found.causes[:4] if c.name == "fork_inertia")
     assert fork.moved == pytest.approx(1.1, abs=0.03)
     assert fork.chi2_left < chi2.isf(0.001, found.dof)
+
+
+@pytest.mark.parametrize(
+    ("p", "wanted"),
+    [(0.00996, "0.00996"), (0.0099999, "0.0099999"), (0.010004, "0.010004"), (0.011, "0.011"), (5e-60, "5e-60")],
+)
+def test_p_is_not_printed_as_its_own_threshold(p, wanted):
+    """0.00996 was printed as 0.01, at which a model is not rejected."""
+    assert p_text(p) == wanted
