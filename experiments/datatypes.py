@@ -187,6 +187,7 @@ class Window:
     v_start: float
     v_end: float
     rule: str  # why it was cut so: "after kick at 12.31 s, until next kick"
+    v_std: float = 0.0  # m/s, standard deviation of v_mean by the noise of the speed
 
     @property
     def rows(self) -> slice:
@@ -349,7 +350,13 @@ class Comparison:
     prediction: Prediction
     z_re: float
     z_im: float
-    label: str = ""
+    label: str = ""  # of the recording
+    at_speed: str = ""  # name of its condition where that is not the label: "two at 4.50 m/s"
+
+    @property
+    def condition(self) -> str:
+        """Name of its condition, by which windows are pooled."""
+        return self.at_speed or self.label
 
     @property
     def key(self) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Analyse responses: windows -> fits -> predictions -> comparisons, the same for every kind of recording."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.analysis.verdict.next_steps import next_steps
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.grouping import in_conditions
 from riderless.experiments.analysis.windows.notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
 from riderless.experiments.analysis.windows.steer_stops import stops_by_bicycle, without_stops
 from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Window
@@ -121,7 +122,8 @@ def analyze_responses(
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
-    return _in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+    analysis = _in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+    return replace(analysis, comparisons=tuple(in_conditions(analysis.comparisons)))
 
 
 def _unpredicted(response: Response) -> str:
@@ -200,6 +202,7 @@ def _window_json(c: Comparison) -> dict[str, Any]:
     return {
         "source": c.window.source,
         "label": c.label,
+        "condition": c.condition,
         "t_start": c.window.t_start,
         "t_end": c.window.t_end,
         "v_mean": c.window.v_mean,

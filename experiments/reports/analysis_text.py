@@ -11,6 +11,7 @@ from riderless.experiments.analysis.frequency_response.goodness_of_fit import go
 from riderless.experiments.analysis.frequency_response.response import TRUSTED, FrequencyResponse
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.analysis.verdict.next_steps import next_steps
+from riderless.experiments.analysis.windows.grouping import same_speeds
 from riderless.experiments.analysis.windows.notes import BY_PERSON
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.recordings.author_windows import BesideAuthors
@@ -114,7 +115,7 @@ def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:
     """List the conditions, each the mean over its windows."""
     return TextTable(
         "Conditions: eigenvalues 1/s, mean over windows",
-        ["condition", "v m/s", "measured", "95 % re, im", "frozen", "like for like", "scatter", "within 3"],
+        ["condition", "v m/s", "measured", "95 % re, im", "frozen", "like for like", "scatter", "width", "within 3"],
         [
             [
                 p.label,
@@ -124,13 +125,15 @@ def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:
                 eigenvalue_text(p.frozen),
                 eigenvalue_text(p.like),
                 f"{number_text(p.residual_re.birge_ratio, 1)}, {number_text(p.residual_im.birge_ratio, 1)}",
+                f"{p.width:.2f}",
                 f"{p.agreeing}/{p.n}",
             ]
             for p in pooled
         ],
         "frozen: eigenvalue of theory at the mean speed; like for like: the same fit on the model driven by the\n"
         "measured speed; 95 %: half the mean's interval, an effect between windows included; scatter: measured\n"
-        "minus like, over what windows say of their errors; within 3: single windows, in deviations of their own noise",
+        "minus like, over what windows say of their errors; width: m/s from the slowest window to the fastest (one at\n"
+        "changing speed has its own row); within 3: single windows, in deviations of their own noise",
     )
 
 
@@ -228,8 +231,7 @@ def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str]
 def _frequency_rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
     """Make a row of the table for loop and plant of each condition, its repeats together."""
     made = []
-    for label in dict.fromkeys(one.label for one in found):
-        alike = [one for one in found if one.label == label]
+    for label, alike in _alike(found):
         for of in ("loop", "plant"):
             judged = goodness(alike, of)
             made.append(
@@ -245,3 +247,11 @@ def _frequency_rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
                 ]
             )
     return made
+
+
+def _alike(found: Sequence[FrequencyResponse]) -> Iterator[tuple[str, list[FrequencyResponse]]]:
+    """Frequency responses of each condition, with its label."""
+    for label in dict.fromkeys(one.label for one in found):
+        own = [one for one in found if one.label == label]
+        for part in same_speeds([one.v for one in own]):
+            yield label, [own[i] for i in part]

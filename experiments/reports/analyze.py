@@ -12,7 +12,7 @@ import numpy as np
 from riderless.experiments.analysis.analyze import analyze_responses, require_estimator
 from riderless.experiments.analysis.frequency_response.recordings import add_recorded
 from riderless.experiments.analysis.frequency_response.response import FrequencyResponse, add_response
-from riderless.experiments.analysis.windows.grouping import ROWS_LOOKED_AT, tell_apart
+from riderless.experiments.analysis.windows.grouping import ROWS_LOOKED_AT, own_sources, tell_apart
 from riderless.experiments.analysis.windows.notes import attach_notes
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings import author_windows, published
@@ -155,7 +155,7 @@ def analyze(
     table = gathered.tables[0] if gathered.tables else None
     measured = published.read_published(table) if table else None
     gathered.responses = tell_apart(gathered.responses, gathered.controllers)
-    responses = _with_notes(gathered, Path(notes) if notes is not None else None)
+    responses = own_sources(_with_notes(gathered, Path(notes) if notes is not None else None))
     done = count(1)
 
     def tell(response: Response) -> None:

@@ -327,6 +327,7 @@ def _window_numbers(w: NumberedWindow) -> dict[str, Any]:
     return {
         "number": w.number,
         "label": c.label,
+        "condition": c.condition,
         "bicycle": bicycle_for(w.response).name,
         "window": c.window,
         "n": c.window.stop - c.window.start,

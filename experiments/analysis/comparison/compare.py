@@ -7,18 +7,20 @@ intervals (`random_effects.py`), and say how many there were.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.comparison.random_effects import PooledMean, pooled_means
+from riderless.experiments.analysis.windows.grouping import changes_speed, speed_range
 from riderless.experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from riderless.experiments.recordings.published import Figure7, figure7
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.experiments.theory.theory import open_loop, theory_for
 from riderless.models import catalogue
 
+_Quantity: TypeAlias = Callable[[Comparison], tuple[float, float]]  # of a window: value and standard deviation
 _OLD_KEYS = {"residual_re": "left_re", "residual_im": "left_im"}  # in JSON documents
 
 
@@ -58,6 +60,7 @@ class PooledCondition:
     residual_im: PooledMean
     like: complex  # mean like-for-like prediction
     frozen: complex  # mean frozen eigenvalue
+    width: float = 0.0  # m/s, from the slowest window to the fastest
 
     def as_json(self) -> dict[str, Any]:
         """Document of the condition, under the names that readers of report.json know."""
@@ -147,10 +150,10 @@ def windows_by_bicycle(
 
 
 def summary(comparisons: Sequence[Comparison]) -> Summary:
-    """Summarise comparisons: count, pool per label (in order of appearance) and average the residuals."""
+    """Summarise comparisons: count, pool per condition (in order of appearance) and average the residuals."""
     like = np.array([c.residual for c in comparisons], dtype=complex)
     frozen = np.array([c.fit.eigenvalue - c.prediction.frozen for c in comparisons], dtype=complex)
-    labels = dict.fromkeys(c.label for c in comparisons)
+    conditions = dict.fromkeys(c.condition for c in comparisons)
     return Summary(
         n=len(comparisons),
         agreeing=sum(c.agrees for c in comparisons),
@@ -160,7 +163,7 @@ def summary(comparisons: Sequence[Comparison]) -> Summary:
         frozen_im=SampleStatistics.of(frozen.imag),
         z_re=_rms([c.z_re for c in comparisons]),
         z_im=_rms([c.z_im for c in comparisons]),
-        pooled=_pooled([[c for c in comparisons if c.label == label] for label in labels]),
+        pooled=_pooled([[c for c in comparisons if c.condition == name] for name in conditions]),
     )
 
 
@@ -168,34 +171,52 @@ def _rms(values: Sequence[float] | np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
 
 
-def _pooled(groups: Sequence[Sequence[Comparison]]) -> tuple[PooledCondition, ...]:
-    """Pool each group of one label, with a random effect between windows that all groups share."""
-    re = _pools(groups, lambda c: (c.fit.re, c.fit.re_std))
-    im = _pools(groups, lambda c: (c.fit.im, c.fit.im_std))
-    residual_re = _pools(groups, lambda c: (c.fit.re - c.prediction.like.real, c.prediction.difference_std[0]))
-    residual_im = _pools(groups, lambda c: (c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]))
+def _pooled(conditions: Sequence[Sequence[Comparison]]) -> tuple[PooledCondition, ...]:
+    """Pool each condition, with a random effect between windows that all share.
+
+    A window at changing speed stands alone: a mean of eigenvalues at other speeds is one at none. Of the effect between
+    windows those tell by their residuals.
+    """
+    rows = [row for some in conditions for row in ([[c] for c in some] if changes_speed(some[0].window) else [some])]
+
+    def pools(of: _Quantity, residual: _Quantity) -> list[PooledMean]:
+        repeats = [_known(some, residual if changes_speed(some[0].window) else of) for some in conditions]
+        return pooled_means([_known(row, of) for row in rows], repeats)
+
+    re = pools(lambda c: (c.fit.re, c.fit.re_std), _residual_re)
+    im = pools(lambda c: (c.fit.im, c.fit.im_std), _residual_im)
+    residual_re, residual_im = pools(_residual_re, _residual_re), pools(_residual_im, _residual_im)
     return tuple(
         PooledCondition(
-            label=group[0].label,
-            n=len(group),
-            agreeing=sum(c.agrees for c in group),
-            v_mean=float(np.mean([c.window.v_mean for c in group])),
+            label=row[0].condition,
+            n=len(row),
+            agreeing=sum(c.agrees for c in row),
+            v_mean=float(np.mean([c.window.v_mean for c in row])),
             re=re[i],
             im=im[i],
             residual_re=residual_re[i],
             residual_im=residual_im[i],
-            like=complex(np.mean([c.prediction.like for c in group])),
-            frozen=complex(np.mean([c.prediction.frozen for c in group])),
+            like=complex(np.mean([c.prediction.like for c in row])),
+            frozen=complex(np.mean([c.prediction.frozen for c in row])),
+            width=speed_range(row),
         )
-        for i, group in enumerate(groups)
+        for i, row in enumerate(rows)
     )
 
 
-def _pools(groups: Sequence[Sequence[Comparison]], of: Callable[[Comparison], tuple[float, float]]) -> list[PooledMean]:
-    """Random-effects mean of one quantity in every group; ``of`` gives its value and standard deviation in a window."""
-    pairs = [np.array([of(c) for c in group]) for group in groups]
-    known = [pair[np.isfinite(pair).all(axis=1)].T for pair in pairs]
-    return pooled_means([y for y, _ in known], [std**2 for _, std in known])
+def _residual_re(c: Comparison) -> tuple[float, float]:
+    return c.fit.re - c.prediction.like.real, c.prediction.difference_std[0]
+
+
+def _residual_im(c: Comparison) -> tuple[float, float]:
+    return c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]
+
+
+def _known(group: Sequence[Comparison], of: _Quantity) -> tuple[np.ndarray, np.ndarray]:
+    """Values (n,) of a quantity, and their variances, in the windows where both are known."""
+    pairs = np.array([of(c) for c in group])
+    y, std = pairs[np.isfinite(pairs).all(axis=1)].T
+    return y, std**2
 
 
 def figure7_residuals(measured: Figure7 | None = None) -> ResidualStatistics:

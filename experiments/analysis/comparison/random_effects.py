@@ -34,16 +34,26 @@ class PooledMean:
         return {"n": self.n, "mean": self.mean, "half": half, "scatter": self.scatter, "ratio": ratio}
 
 
-def pooled_means(values: Sequence[Array], variances: Sequence[Array]) -> list[PooledMean]:
-    """Pool each condition's repeats (n,), of variances (n,), to a mean, under one random effect between repeats.
+def pooled_means(
+    groups: Sequence[tuple[Array, Array]], repeats: Sequence[tuple[Array, Array]] | None = None
+) -> list[PooledMean]:
+    """Pool each group's values (n,), of variances (n,), to a mean, under one random effect between repeats.
 
     Weights and interval are those of the random-effects model. As the effect is estimated, the interval is Student's
     with the degrees of freedom of all conditions together; without repeats anywhere there is nothing to estimate it.
+
+    Parameters
+    ----------
+    groups : sequence of ((n,), (n,))
+    repeats : sequence of ((n,), (n,)), optional
+        What the effect is estimated from; the groups themselves when omitted.
     """
-    between, dof = between_run_variance(values, variances), sum(max(len(y) - 1, 0) for y in values)
+    told = groups if repeats is None else repeats
+    between = between_run_variance([y for y, _ in told], [var for _, var in told])
+    dof = sum(max(len(y) - 1, 0) for y, _ in told)
     tail = 0.5 + 0.5 * CONFIDENCE_LEVEL
     k = float(stdtrit(dof, tail) if dof else ndtri(tail))
-    return [_pool(y, np.maximum(var, MIN_VARIANCE), between, k) for y, var in zip(values, variances, strict=True)]
+    return [_pool(y, np.maximum(var, MIN_VARIANCE), between, k) for y, var in groups]
 
 
 def _pool(values: Array, variances: Array, between: float, k: float) -> PooledMean:

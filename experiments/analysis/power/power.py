@@ -16,7 +16,7 @@ from scipy.special import chdtri, chndtrinc
 from riderless.experiments.analysis.identification.initial_state import explained_lean_rate
 from riderless.experiments.analysis.power.changed_window import SIDES, WindowErrors
 from riderless.experiments.analysis.power.detectable_size import largest_size, settled_sizes
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, by_condition, comparable_windows
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.dynamics import plain_name, shown_unit, unit_of
 from riderless.experiments.theory.theory import theory_for
@@ -81,9 +81,7 @@ def like_for_like_slopes(group: WindowsOfBicycle, names: Sequence[str]) -> Array
     group : sequence of (Response, Comparison)
     names : sequence of str
     """
-    labels = list(dict.fromkeys(c.label for _, c in group))
-    firsts = [next((r, c) for r, c in group if c.label == label) for label in labels]
-    return np.vstack([_slopes_of_window(response, c, names) for response, c in firsts])
+    return np.vstack([_slopes_of_window(*own[0], names) for own in by_condition(group).values()])
 
 
 def _slopes_of_window(response: Response, c: Comparison, names: Sequence[str]) -> Array:
@@ -139,9 +137,7 @@ class _TriedDeviations:
     """
 
     def __init__(self, group: WindowsOfBicycle, covariance: Array, significance: float) -> None:
-        labels = [c.label for _, c in group]
-        firsts = {c.label: (response, c) for response, c in reversed(group)}
-        self._windows = [(*firsts[label], labels.count(label)) for label in dict.fromkeys(labels)]
+        self._windows = [(*own[0], len(own)) for own in by_condition(group).values()]
         self._covariance, self._rejected_from = covariance, float(chdtri(len(covariance), significance))
         drawn = np.random.default_rng(NOISES_SEED).standard_normal((NOISES_DRAWN, len(covariance)))
         self._noise = drawn @ np.linalg.cholesky(covariance).T

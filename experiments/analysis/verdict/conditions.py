@@ -13,7 +13,12 @@ from scipy.special import chdtrc, chdtri, logsumexp
 
 from riderless.experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_residuals
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior, ParameterSearch
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows
+from riderless.experiments.analysis.windows.grouping import (
+    WindowsOfBicycle,
+    by_condition,
+    comparable_windows,
+    speed_range,
+)
 from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 
@@ -27,13 +32,14 @@ SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the
 
 @dataclass(frozen=True)
 class ConditionMeans:
-    """Pooled eigenvalues of the windows of one label: measured minus like for like."""
+    """Pooled eigenvalues of the windows of one condition: measured minus like for like."""
 
     label: str
     v: float  # m/s
     n: int
     residual: complex
     std: complex  # standard deviations of both parts, the effect between runs and the parameters included
+    width: float = 0.0  # m/s, from the slowest window to the fastest
 
 
 @dataclass(frozen=True)
@@ -55,18 +61,17 @@ def fit_campaign(group: WindowsOfBicycle) -> CampaignFit:
     group : sequence of (Response, Comparison)
         Windows of one bicycle, each with the recording it was cut from.
     """
-    usable = comparable_windows(group)
-    labels = list(dict.fromkeys(c.label for _, c in usable))
-    if not labels:
+    named = by_condition(comparable_windows(group))
+    if not named:
         return CampaignFit((), 0j, 0.0, 1.0)
-    by_label = [[(r, c) for r, c in usable if c.label == label] for label in labels]
+    parted = list(named.values())
     pooled = pool_residuals(
-        [np.array([_parts(c.residual) for _, c in some]) for some in by_label],
-        [np.array([_parts(c.fit.eigenvalue) for _, c in some]) for some in by_label],
-        [np.array([c.prediction.difference_covariance for _, c in some]) for some in by_label],
+        [np.array([_parts(c.residual) for _, c in some]) for some in parted],
+        [np.array([_parts(c.fit.eigenvalue) for _, c in some]) for some in parted],
+        [np.array([c.prediction.difference_covariance for _, c in some]) for some in parted],
     )
     g = pooled.likeliest
-    together, counts = [pair for some in by_label for pair in some], [len(some) for some in by_label]
+    together, counts = [pair for some in parted for pair in some], [len(some) for some in parted]
     explained = _explain(together, counts, pooled)
     std = np.sqrt(np.diag(block_diagonal(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
     conditions = tuple(
@@ -76,10 +81,11 @@ def fit_campaign(group: WindowsOfBicycle) -> CampaignFit:
             len(some),
             complex(*pooled.means[g, i]),
             complex(*std[2 * i : 2 * i + 2]),
+            speed_range([c for _, c in some]),
         )
-        for i, (label, some) in enumerate(zip(labels, by_label, strict=True))
+        for i, (label, some) in enumerate(named.items())
     )
-    chi2, p = _chi_square(explained.misfits, explained.weights, 2 * len(labels))
+    chi2, p = _chi_square(explained.misfits, explained.weights, 2 * len(named))
     return CampaignFit(conditions, complex(*np.sqrt(pooled.variances[g])), chi2, p, explained.parameters)
 
 

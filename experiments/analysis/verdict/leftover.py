@@ -7,7 +7,7 @@ import numpy as np
 
 from riderless.experiments.analysis.comparison.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
 from riderless.experiments.analysis.power.power import like_for_like_slopes
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, by_condition, comparable_windows
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
@@ -16,8 +16,7 @@ from riderless.models.array_types import Array
 def some_windows(group: WindowsOfBicycle, most: int) -> WindowsOfBicycle:
     """At most so many windows of each condition, evenly chosen."""
     chosen = []
-    for label in dict.fromkeys(c.label for _, c in group):
-        own = [(r, c) for r, c in group if c.label == label]
+    for own in by_condition(group).values():
         chosen += [own[round(i)] for i in np.linspace(0, len(own) - 1, min(len(own), most))]
     return chosen
 
@@ -51,19 +50,18 @@ class Leftover:
     def chi2(self, comparisons: Sequence[Comparison]) -> float:
         """Chi-square that is left with other predictions of the same windows."""
         usable = [c for c in comparisons if c.comparable]
-        if {c.label for c in usable} != {c.label for _, c in self._group}:
+        if {c.condition for c in usable} != {c.condition for _, c in self._group}:
             return float("inf")  # whole conditions are lost with that prediction
         residual, covariance = self._pooled(usable)
         return float(residual @ np.linalg.solve(covariance, residual))
 
     def _pooled(self, comparisons: Sequence[Comparison]) -> tuple[Array, Array]:
         """Mean residuals (2 k,) of the conditions, re and im of each, and their covariance."""
-        labels = list(dict.fromkeys(c.label for _, c in self._group))
-        by_label = [[c for c in comparisons if c.label == label] for label in labels]
-        means, variances = np.zeros((len(labels), 2)), np.zeros((len(labels), 2))
+        parted = [[c for c in comparisons if c.condition == name] for name in by_condition(self._group)]
+        means, variances = np.zeros((len(parted), 2)), np.zeros((len(parted), 2))
         for part in range(2):
-            left = [np.array([(c.residual.real, c.residual.imag)[part] for c in own]) for own in by_label]
-            noise = [np.array([c.prediction.difference_std[part] ** 2 for c in own]) for own in by_label]
+            left = [np.array([(c.residual.real, c.residual.imag)[part] for c in own]) for own in parted]
+            noise = [np.array([c.prediction.difference_std[part] ** 2 for c in own]) for own in parted]
             between = between_run_variance(left, noise)
             for i, (y, var) in enumerate(zip(left, noise, strict=True)):
                 mean, std = weighted_mean(y, np.maximum(var + between, MIN_VARIANCE))

@@ -23,7 +23,7 @@ from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators import eigenvalue_alike
 from riderless.experiments.analysis.identification.initial_state import estimate_initial_state, explained_lean_rate
 from riderless.experiments.analysis.identification.output_error import Segment, either_side, linearise
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, in_turn
+from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, by_condition, in_turn
 from riderless.experiments.datatypes import Comparison, Dynamics, Response
 from riderless.experiments.theory.modes import MIN_TURN, dominant_mode
 from riderless.experiments.theory.theory import theory_for
@@ -91,7 +91,7 @@ class ParameterSearch:
         eigenvalues alone may end beside the best place; the motion is smoother.
         """
         z = np.zeros(len(self.names))
-        first = {c.label: (r, c) for r, c in self._group}  # one window of each condition
+        first = {c.condition: (r, c) for r, c in self._group}  # one window of each condition
         segments = [Segment.of(r, c.window) for r, c in first.values()]
         stds = [linearise(one, {}, (), np.zeros(0), {}).stds for one in segments]
         for _ in range(MOTION_STEPS):
@@ -126,10 +126,10 @@ class ParameterSearch:
         whitening : (2 k, 2 N)
             From the predictions of N windows, re, im, re, im, ..., to whitened means of k conditions.
         """
-        first = {c.label: pair for pair in reversed(self._group) for c in pair[1:]}  # windows of a condition are alike
+        first = {name: own[0] for name, own in by_condition(self._group).items()}  # windows of a condition are alike
         one = self.jacobian(z, np.eye(len(z)), list(first.values())).reshape(len(first), 2, -1)
-        of_label = dict(zip(first, one, strict=True))
-        J = np.concatenate([of_label[c.label] for _, c in self._group])
+        of_condition = dict(zip(first, one, strict=True))
+        J = np.concatenate([of_condition[c.condition] for _, c in self._group])
         _, sizes, rows = np.linalg.svd(whitening @ J, full_matrices=False)
         return np.asarray(rows[sizes > LEAST_SINGULAR_VALUE].T)
 

@@ -29,6 +29,7 @@ def make_window(response: Response, start: int, stop: int, rule: str = "given") 
     middle = 0.5 * (t[0] + t[-1])
     slope, v_mean = np.polyfit(t - middle, v, 1)
     half = slope * (t[-1] - middle)
+    left = v - (v_mean + slope * (t - middle))
     return Window(
         source=response.source,
         start=start,
@@ -39,7 +40,17 @@ def make_window(response: Response, start: int, stop: int, rule: str = "given") 
         v_start=float(v_mean - half),
         v_end=float(v_mean + half),
         rule=rule,
+        v_std=_std_of_mean(left),
     )
+
+
+def _std_of_mean(left: Array) -> float:
+    """Standard deviation of a mean by what is left (n,) about it, whose rows may hang together (first-order)."""
+    square = float(left @ left)
+    if not square > 0.0:
+        return 0.0
+    n, r = len(left), max(float(left[1:] @ left[:-1]) / square, 0.0)
+    return float(np.sqrt(square / n / max(n * (1.0 - r) / (1.0 + r), 1.0)))
 
 
 def cut_window(

@@ -1,7 +1,8 @@
 """Windows of one bicycle, each with the recording that it was cut from: what a verdict is given on.
 
-Bicycles are told apart by their names, conditions by their labels. So recordings of one name but of different
-parameters, controllers or speeds get names of their own before they are analysed.
+A condition is bicycle, controller and speed. Bicycles are told apart by their names, bicycle and controller together
+by the label of the recording: recordings of one name but of different parameters or controllers get names of their own
+before they are analysed. Speed is that of the windows: those of one label are parted by it afterwards.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +11,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.datatypes import Comparison, Response, Window
 from riderless.models.parameters import PARAMETERS, Bicycle
 
 WindowsOfBicycle: TypeAlias = Sequence[tuple[Response, Comparison]]
-CONDITION_SPEEDS = 0.5  # m/s, by which those of one condition may differ at most
-ROWS_LOOKED_AT = 2000  # of a recording, which tell its speed, and it from others
+CONDITION_WIDTH = 0.15  # m/s, by which the speeds of one condition's windows differ at most, but for their own noise
+SPEED_DEVIATIONS = 2.0  # standard deviations within which two speeds are one
+LINE_ENDS = 12**0.5  # times the standard deviation of a line's mean, that of the difference of its ends
+ROWS_LOOKED_AT = 2000  # of a recording, which tell it from others
 
 
 def comparable_windows(group: WindowsOfBicycle) -> list[tuple[Response, Comparison]]:
@@ -30,8 +33,65 @@ def in_turn(group: WindowsOfBicycle) -> Iterator[tuple[Response, Comparison]]:
         response.forget()
 
 
+def in_conditions(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Windows of each label parted by their speeds, with their condition's name.
+
+    Windows over which the speed changes, as of a bicycle that coasts, are of no one speed: those of one label stay one
+    condition, whose residuals are pooled, and every window is shown at its own speed.
+    """
+    found = list(comparisons)
+    for label in dict.fromkeys(c.label for c in comparisons):
+        own = [i for i, c in enumerate(comparisons) if c.label == label]
+        changing = [i for i in own if changes_speed(comparisons[i].window)]
+        steady = [i for i in own if not changes_speed(comparisons[i].window)]
+        windows = [comparisons[i].window for i in steady]
+        parts = same_speeds([w.v_mean for w in windows], [w.v_std for w in windows])
+        if len(parts) + bool(changing) < 2:
+            continue
+        for i in changing:
+            found[i] = replace(found[i], at_speed=f"{label} at changing speed")
+        for part in parts:
+            name = f"{label} at {np.mean([windows[k].v_mean for k in part]):.2f} m/s"
+            for k in part:
+                found[steady[k]] = replace(found[steady[k]], at_speed=name)
+    return found
+
+
+def changes_speed(window: Window) -> bool:
+    """Does the speed change over a window by more than a condition is wide?"""
+    return abs(window.v_end - window.v_start) > max(CONDITION_WIDTH, SPEED_DEVIATIONS * LINE_ENDS * window.v_std)
+
+
+def same_speeds(v: Sequence[float], v_std: Sequence[float] = ()) -> list[list[int]]:
+    """Numbers of the speeds [m/s] that are one, parted at the widest gaps as long as a part is too wide."""
+    std = v_std or [0.0] * len(v)
+    waiting, found = [sorted(range(len(v)), key=lambda i: v[i])] if len(v) else [], []
+    while waiting:
+        part = waiting.pop()
+        low, high = part[0], part[-1]
+        if not v[high] - v[low] > max(CONDITION_WIDTH, SPEED_DEVIATIONS * float(np.hypot(std[low], std[high]))):
+            found.append(sorted(part))
+            continue
+        at = 1 + int(np.argmax(np.diff([v[i] for i in part])))
+        waiting += [part[:at], part[at:]]
+    return sorted(found)
+
+
+def by_condition(group: WindowsOfBicycle) -> dict[str, list[tuple[Response, Comparison]]]:
+    """Windows of each condition by its name, in order of appearance."""
+    found: dict[str, list[tuple[Response, Comparison]]] = {}
+    for response, c in group:
+        found.setdefault(c.condition, []).append((response, c))
+    return found
+
+
+def speed_range(comparisons: Sequence[Comparison]) -> float:
+    """Width of a condition [m/s]: from its slowest window to its fastest."""
+    return float(np.ptp([c.window.v_mean for c in comparisons]))
+
+
 def tell_apart(responses: Sequence[Response], controllers: Sequence[str]) -> list[Response]:
-    """Give bicycles and conditions that share a name, and nothing else, names of their own.
+    """Give bicycles and controllers that share a name, and nothing else, names of their own.
 
     Parameters
     ----------
@@ -40,15 +100,26 @@ def tell_apart(responses: Sequence[Response], controllers: Sequence[str]) -> lis
         What each was controlled by, in any words that are the same for the same controller.
     """
     named = _own_bicycles(responses)
-    labelled: dict[str, list[tuple[Bicycle | None, str, float]]] = {}
+    labelled: dict[str, list[tuple[Bicycle | None, str]]] = {}
     found = []
     for response, controller in zip(named, controllers, strict=True):
-        name, v = response.label or response.source, _free_speed(response)
+        name = response.label or response.source
         known = labelled.setdefault(name, [])
-        at = next((i for i, one in enumerate(known) if _is_condition(one, response, controller, v)), len(known))
+        alike = (i for i, (b, other) in enumerate(known) if _same_machine(b, response.bicycle) and other == controller)
+        at = next(alike, len(known))
         if at == len(known):
-            known.append((response.bicycle, controller, v))
+            known.append((response.bicycle, controller))
         found.append(replace(response, label=f"{name} ({at + 1})") if at else response)
+    return found
+
+
+def own_sources(responses: Sequence[Response]) -> list[Response]:
+    """Recordings of one name and label, as of files in two folders, with names by which their windows find them."""
+    seen: dict[tuple[str, str], int] = {}
+    found = []
+    for response in responses:
+        number = seen[response.key] = seen.get(response.key, 0) + 1
+        found.append(replace(response, source=f"{response.source} ({number})") if number > 1 else response)
     return found
 
 
@@ -76,17 +147,3 @@ def _same_machine(one: Bicycle | None, other: Bicycle | None) -> bool:
     if one is None or other is None:
         return one is other
     return all(getattr(one, name) == getattr(other, name) for name in PARAMETERS)
-
-
-def _free_speed(response: Response) -> float:
-    """Speed at which a recording was free [m/s]; nan where it never was."""
-    every = max(1, len(response.v) // ROWS_LOOKED_AT)
-    free = np.ones(len(response.v), bool) if response.free is None else response.free
-    v = response.v[::every][free[::every]]
-    return float(np.nanmedian(v)) if np.isfinite(v).any() else float("nan")
-
-
-def _is_condition(known: tuple[Bicycle | None, str, float], response: Response, controller: str, v: float) -> bool:
-    """Is a recording of a condition that is known by its bicycle, controller and speed [m/s]?"""
-    bicycle, other, speed = known
-    return _same_machine(bicycle, response.bicycle) and other == controller and not abs(v - speed) > CONDITION_SPEEDS

@@ -8,7 +8,7 @@ from riderless.hil.logs.export import write_csv
 from riderless.models.harmless_text import harmless
 
 CONDITION_COLUMNS = (
-    *("condition", "windows", "v_m_s", "re_1_s", "re_half_95_1_s", "im_rad_s", "im_half_95_rad_s"),
+    *("condition", "windows", "v_m_s", "v_width_m_s", "re_1_s", "re_half_95_1_s", "im_rad_s", "im_half_95_rad_s"),
     *("like_re_1_s", "like_im_rad_s", "frozen_re_1_s", "frozen_im_rad_s"),
 )
 WINDOW_COLUMNS = (
@@ -35,6 +35,7 @@ class PaperCondition(NamedTuple):
     half: complex  # of real and imaginary part; nan where one window gives no interval
     like: complex
     frozen: complex
+    width: float  # m/s, from the slowest window to the fastest; nan in a report of an older version
 
 
 def paper_conditions(document: Mapping[str, Any]) -> list[PaperCondition]:
@@ -48,6 +49,7 @@ def paper_conditions(document: Mapping[str, Any]) -> list[PaperCondition]:
             half=complex(_number(row["re"]["half"]), _number(row["im"]["half"])),
             like=complex(*map(_number, row["like"])),
             frozen=complex(*map(_number, row["frozen"])),
+            width=_number(row.get("width")),
         )
         for kind in document["summary"].values()
         for row in kind["pooled"]
@@ -87,7 +89,7 @@ def curves_csv(curves: Sequence[PaperCurve]) -> str:
 def conditions_csv(conditions: Sequence[PaperCondition]) -> str:
     """Write the conditions as CSV; units stand in the names of the columns."""
     rows = (
-        (one.label, one.n, one.v, *_pairs(one.measured, one.half), *_parts(one.like), *_parts(one.frozen))
+        (one.label, one.n, one.v, one.width, *_pairs(one.measured, one.half), *_parts(one.like), *_parts(one.frozen))
         for one in conditions
     )
     return _csv(CONDITION_COLUMNS, rows)

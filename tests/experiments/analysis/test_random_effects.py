@@ -32,7 +32,7 @@ def test_the_interval_of_a_pooled_mean_holds_the_truth(n, between):
     for _ in range(250):
         variances = [rng.uniform(0.01, 0.09, n) for _ in range(6)]
         values = [rng.normal(0.0, np.sqrt(var + between)) for var in variances]
-        found = pooled_means(values, variances)
+        found = pooled_means(list(zip(values, variances, strict=True)))
         held += [abs(one.mean) < one.half_width for one in found]
         halves += [one.half_width for one in found]
     assert 0.93 < np.mean(held) < 0.99  # the high side where there is no effect: it is never taken to be negative
@@ -41,7 +41,7 @@ def test_the_interval_of_a_pooled_mean_holds_the_truth(n, between):
 
 def test_repeats_that_differ_by_far_more_than_they_say():
     """Own errors of 0.01, values one apart: the interval is Student's from the scatter alone."""
-    (one,) = pooled_means([np.array([1.0, 2.0, 3.0])], [np.full(3, 1e-4)])
+    (one,) = pooled_means([(np.array([1.0, 2.0, 3.0]), np.full(3, 1e-4))])
     assert (one.mean, one.scatter) == (pytest.approx(2.0), 1.0)
     assert one.half_width == pytest.approx(4.3027 / np.sqrt(3), rel=1e-3)  # t for two degrees of freedom, any table
     assert one.birge_ratio == pytest.approx(100.0)
@@ -50,7 +50,7 @@ def test_repeats_that_differ_by_far_more_than_they_say():
 def test_a_single_window_takes_the_effect_that_others_show():
     """Two repeats elsewhere, far apart: their variance is 2, and one degree of freedom tells of it."""
     _, one, none = pooled_means(
-        [np.array([0.0, 2.0]), np.array([5.0]), np.zeros(0)], [np.full(2, 1e-6), np.full(1, 1e-6), np.zeros(0)]
+        [(np.array([0.0, 2.0]), np.full(2, 1e-6)), (np.array([5.0]), np.full(1, 1e-6)), (np.zeros(0), np.zeros(0))]
     )
     assert one.half_width == pytest.approx(12.706 * np.sqrt(2.0), rel=1e-3)
     assert np.isnan(one.birge_ratio)
@@ -59,14 +59,14 @@ def test_a_single_window_takes_the_effect_that_others_show():
 
 
 def test_one_window_alone_has_its_own_interval():
-    assert pooled_means([np.array([2.0])], [np.array([0.09])])[0].half_width == pytest.approx(1.96 * 0.3, rel=1e-3)
+    assert pooled_means([(np.array([2.0]), np.array([0.09]))])[0].half_width == pytest.approx(1.96 * 0.3, rel=1e-3)
 
 
 def test_documents_keep_the_names_that_old_readers_know():
-    one = pooled_means([np.array([2.0])], [np.array([0.09])])[0]
+    one = pooled_means([(np.array([2.0]), np.array([0.09]))])[0]
     assert list(one.as_json()) == ["n", "mean", "half", "scatter", "ratio"]
     condition = PooledCondition("Silver", 1, 1, 5.0, one, one, one, one, 1j, 1j)
-    names = ["label", "n", "agreeing", "v_mean", "re", "im", "left_re", "left_im", "like", "frozen"]
+    names = ["label", "n", "agreeing", "v_mean", "re", "im", "left_re", "left_im", "like", "frozen", "width"]
     assert list(condition.as_json()) == names
     cause = CandidateCause("drive_gain", 1.0, 0.9, -2.0, False, 9.0, 1.0)
     document = GoodnessOfFit("Silver", 30.0, 2, 1e-6, 0j, (), (cause,)).as_json()

@@ -168,7 +168,9 @@ def test_bicycles_of_one_name_and_other_parameters_are_two(ridden):
 def test_logs_of_one_label_at_other_speeds_are_other_conditions(folder):
     response = replace(read_recording(folder), label="theirs")
     faster = replace(response, source="faster", v=response.v + 1.0)
-    assert [r.label for r in analyze([response, faster]).responses] == ["theirs", "theirs (2)"]
+    found = analyze([response, faster])
+    assert [r.label for r in found.responses] == ["theirs", "theirs"]
+    assert len({c.condition for c in found.comparisons}) == 2
 
 
 def test_results_come_back_from_other_processes(folder):
