@@ -13,7 +13,7 @@ import numpy as np
 
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.comparison.random_effects import PooledMean, pooled_means
-from riderless.experiments.analysis.windows.grouping import changes_speed, speed_range
+from riderless.experiments.analysis.windows.grouping import at_one_speed, speed_range
 from riderless.experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from riderless.experiments.recordings.published import Figure7, figure7
 from riderless.experiments.theory.modes import kicked_mode
@@ -177,10 +177,10 @@ def _pooled(conditions: Sequence[Sequence[Comparison]]) -> tuple[PooledCondition
     A window at changing speed stands alone: a mean of eigenvalues at other speeds is one at none. Of the effect between
     windows those tell by their residuals.
     """
-    rows = [row for some in conditions for row in ([[c] for c in some] if changes_speed(some[0].window) else [some])]
+    rows = [row for some in conditions for row in ([some] if at_one_speed(some) else [[c] for c in some])]
 
     def pools(of: _Quantity, residual: _Quantity) -> list[PooledMean]:
-        repeats = [_known(some, residual if changes_speed(some[0].window) else of) for some in conditions]
+        repeats = [_known(some, of if at_one_speed(some) else residual) for some in conditions]
         return pooled_means([_known(row, of) for row in rows], repeats)
 
     re = pools(lambda c: (c.fit.re, c.fit.re_std), _residual_re)

@@ -36,14 +36,19 @@ def in_turn(group: WindowsOfBicycle) -> Iterator[tuple[Response, Comparison]]:
 def in_conditions(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Windows of each label parted by their speeds, with their condition's name.
 
-    Windows over which the speed changes, as of a bicycle that coasts, are of no one speed: those of one label stay one
-    condition, whose residuals are pooled, and every window is shown at its own speed.
+    Windows over which the speed changes are of no one speed, and neither are the others of a recording that coasts,
+    in which half of them are so: those of one label stay one condition, whose residuals are pooled, and every window is
+    shown at its own speed.
     """
-    found = list(comparisons)
+    found, changes = list(comparisons), [changes_speed(c.window) for c in comparisons]
+    of_source: dict[str, list[bool]] = {}
+    for c, change in zip(comparisons, changes, strict=True):
+        of_source.setdefault(c.window.source, []).append(change)
+    coasts = {source for source, own in of_source.items() if 2 * sum(own) >= len(own)}
     for label in dict.fromkeys(c.label for c in comparisons):
         own = [i for i, c in enumerate(comparisons) if c.label == label]
-        changing = [i for i in own if changes_speed(comparisons[i].window)]
-        steady = [i for i in own if not changes_speed(comparisons[i].window)]
+        changing = [i for i in own if changes[i] or comparisons[i].window.source in coasts]
+        steady = sorted(set(own) - set(changing))
         windows = [comparisons[i].window for i in steady]
         parts = same_speeds([w.v_mean for w in windows], [w.v_std for w in windows])
         if len(parts) + bool(changing) < 2:
@@ -60,6 +65,11 @@ def in_conditions(comparisons: Sequence[Comparison]) -> list[Comparison]:
 def changes_speed(window: Window) -> bool:
     """Does the speed change over a window by more than a condition is wide?"""
     return abs(window.v_end - window.v_start) > max(CONDITION_WIDTH, SPEED_DEVIATIONS * LINE_ENDS * window.v_std)
+
+
+def at_one_speed(comparisons: Sequence[Comparison]) -> bool:
+    """Are these windows of a condition at one speed, whose eigenvalues have a mean?"""
+    return not any(changes_speed(c.window) for c in comparisons)
 
 
 def same_speeds(v: Sequence[float], v_std: Sequence[float] = ()) -> list[list[int]]:

@@ -121,8 +121,11 @@ def test_a_belt_that_drifts_by_little_is_one_condition(tmp_path):
 
 
 def test_a_bicycle_that_coasts_is_pooled_by_residuals_and_shown_at_its_speeds(tmp_path):
-    log, mapping = write_log(tmp_path, np.linspace(6.0, 4.4, 1600), [1.0, 6.0, 11.0])
+    """In the first window the speed falls by less than a condition is wide, in the others by more."""
+    log, mapping = write_log(tmp_path, np.linspace(6.0, 4.4, 1800), [1.0, 6.0, 11.0])
     found = analyze(log, mapping=mapping)
+    falls = [c.window.v_start - c.window.v_end for c in found.comparisons]
+    assert falls[0] < CONDITION_WIDTH < min(falls[1:])
     (condition,) = found.verdicts[0].conditions
     assert (condition.label, condition.n) == ("theirs", 3)
     assert condition.width > 0.5
