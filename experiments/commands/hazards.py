@@ -1,13 +1,16 @@
 """`riderless hazards`: what can go wrong beside this machine, what guards against it, and what is left."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from riderless.experiments.commands._options import Force
-from riderless.experiments.reports.hazards import Hazard
-from riderless.experiments.terminal.console import print_indented, screen
+
+if TYPE_CHECKING:
+    from riderless.experiments.reports.hazards import Hazard
+
+_INDENT = 5  # characters
 
 
 def hazards(
@@ -51,14 +54,10 @@ def hazards(
     _show_hazards(found)
 
 
-# Hazards on a screen: a paragraph a cause, folded to the width there is.
+def _show_hazards(hazards: list["Hazard"]) -> None:
+    """Print each hazard with its causes, folded to the width of the screen; below each its guard and what is left."""
+    from riderless.experiments.terminal.console import print_indented, screen
 
-
-_INDENT = 5  # characters
-
-
-def _show_hazards(hazards: list[Hazard]) -> None:
-    """Print each hazard with its causes; below each cause its guard and what is left."""
     for hazard in hazards:
         print_indented(f"{hazard.number} {hazard.name}", 0, style="bold")
         print_indented(f"harm: {hazard.harm} ({hazard.severity})", _INDENT)

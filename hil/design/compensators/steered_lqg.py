@@ -5,7 +5,7 @@ prescribed; the filter knows the drive's own torque, and the bicycle that answer
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,8 +38,8 @@ class SteerRateLQG(LQG):
     regulator: ClassVar[type[SteerRateLQR]] = SteerRateLQR
 
     def _take_weights(self) -> None:
-        known = self.regulator.__dataclass_fields__
-        if not isinstance(self.weights, Mapping) or not self.weights.keys() <= known.keys():
+        known = [weight.name for weight in fields(self.regulator)]
+        if not isinstance(self.weights, Mapping) or not self.weights.keys() <= set(known):
             raise InputError(f"the weights of the LQG are {', '.join(known)}, found {self.weights!r}: correct them")
         self.regulator(**self.weights)
 
