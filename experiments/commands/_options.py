@@ -203,7 +203,6 @@ def require_allowed_laws(file: Path | None, allowed: Sequence[Path]) -> None:
     from riderless.experiments.campaigns.file import laws_of
     from riderless.experiments.terminal.console import progress_screen
     from riderless.experiments.terminal.operator import at_terminal
-    from riderless.models.errors import InputError
 
     laws = {path.resolve(): path for path in (laws_of(file) if file else ())}
     for path in allowed:
@@ -233,7 +232,6 @@ def know_law(path: Path | None) -> None:
 def require_law_used(path: Path | None, headers: "Iterable[RunHeader]") -> None:
     """Refuse a file that none of the runs was made with; raises InputError."""
     from riderless.hil.controllers.compiled import COMPILED_FORMAT
-    from riderless.models.errors import InputError
 
     if path is None or any(COMPILED_FORMAT in str(header.content.get("schedule", "")) for header in headers):
         return
