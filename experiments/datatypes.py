@@ -1,10 +1,11 @@
-"""Data types that travel through the analysis: Response -> Window -> Fit -> Prediction -> Comparison.
+"""Data types that travel through the analysis: Response -> Segment -> Fit -> Prediction -> Comparison.
 
 Each is frozen and says where a number came from. `repr` is one line, a notebook shows a small table, without arrays.
 """
 
 import mmap
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from scipy.special import ndtri, stdtrit
 
 from riderless.experiments.dynamics import Dynamics, Theory
 from riderless.experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
+from riderless.experiments.theories import published_bicycle, published_theory
 from riderless.hil.logs.log import Marker
 from riderless.hil.loop.states import State
 from riderless.models.array_types import Array
@@ -33,6 +35,7 @@ __all__ = [
     "ProcessNoise",
     "Rejected",
     "Response",
+    "Segment",
     "StateSpan",
     "Theory",
     "Window",
@@ -138,6 +141,16 @@ class Response:
         """Source and label, by which its windows find it."""
         return self.source, self.label or self.source
 
+    @cached_property
+    def own_bicycle(self) -> Bicycle:
+        """Bicycle that was recorded: the one given, else the published one of the recording's kind."""
+        return self.bicycle or published_bicycle(self.kind, self.source)
+
+    @cached_property
+    def own_theory(self) -> Theory:
+        """Theory of the recorded motion: the one given, else what was published for the recording's kind."""
+        return self.theory or published_theory(self.kind, self.own_bicycle)
+
     @property
     def channels(self) -> tuple[str, ...]:
         """Names of the signals that were measured."""
@@ -219,6 +232,60 @@ class Window:
                 "rule": self.rule,
             },
         )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Segment:
+    """One window of a recording with the theory of its motion: what is fitted, predicted and compared."""
+
+    response: Response  # that it was cut from
+    window: Window
+
+    @property
+    def theory(self) -> Theory:
+        """Theory of what moves in it."""
+        return self.response.own_theory
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """Dynamics that this theory predicts."""
+        return self.theory.dynamics()
+
+    @property
+    def t(self) -> Array:
+        """Time (n,) [s]."""
+        return self.response.t[self.window.rows]
+
+    @property
+    def phi_dot(self) -> Array:
+        """Lean rate (n,) [rad/s, or in sensor units as the recording has it]."""
+        return self.response.phi_dot[self.window.rows]
+
+    @property
+    def v(self) -> Array:
+        """Speed (n,) [m/s] as measured."""
+        return self.response.v[self.window.rows]
+
+    @property
+    def v_read(self) -> Array | None:
+        """Speed (n,) [m/s] that the controller went by; None where it was not logged."""
+        return None if self.response.v_read is None else self.response.v_read[self.window.rows]
+
+    @property
+    def delta(self) -> Array | None:
+        """Steer angle (n,) [rad]; None where it was not measured."""
+        return None if self.response.delta is None else self.response.delta[self.window.rows]
+
+    @property
+    def dt(self) -> float:
+        """Sampling interval [s]."""
+        return self.response.dt
+
+    def __len__(self) -> int:
+        return self.window.stop - self.window.start
+
+    def __repr__(self) -> str:
+        return f"Segment({self.window!r})"
 
 
 @dataclass(frozen=True)
@@ -345,13 +412,18 @@ class Prediction:
 class Comparison:
     """One window: measured minus like for like, in units of that difference's standard deviation."""
 
-    window: Window
+    segment: Segment
     fit: Fit
     prediction: Prediction
     z_re: float
     z_im: float
     label: str = ""  # of the recording
     at_speed: str = ""  # name of its condition where that is not the label: "two at 4.50 m/s"
+
+    @property
+    def window(self) -> Window:
+        """Window that was compared."""
+        return self.segment.window
 
     @property
     def condition(self) -> str:

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import riderless as rl
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.uncertainty_bands import eigenvalue_band, monte_carlo
 
 fig, ax = plt.subplots(layout="constrained")

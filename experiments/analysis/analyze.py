@@ -20,9 +20,8 @@ from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.analysis.windows.grouping import in_conditions
 from riderless.experiments.analysis.windows.notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
 from riderless.experiments.analysis.windows.steer_stops import stops_by_bicycle, without_stops
-from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Window
+from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Segment, Window
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import dynamics_for, theory_for
 from riderless.hil.controllers.controller import NotLinearError
 from riderless.models.errors import InputError
 
@@ -109,15 +108,18 @@ def analyze_responses(
         if given is None:
             found, refused = find_windows(response)
             if response.kind == OURS:
-                found, at_stops = without_stops(response, found, stops.get(theory_for(response).bicycle.name, ()))
+                found, at_stops = without_stops(response, found, stops.get(response.own_theory.bicycle.name, ()))
                 refused = sorted([*refused, *at_stops], key=lambda part: part.t_start)
             windows, refused = apply_notes(response, (found, refused))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
         fits = []
         for window in windows:
-            fits.append(fitted(response, window, suitable(response, window) if estimator is None else estimator))
-            comparisons += compare(response, [window], fits[-1:])
+            segment = Segment(response, window)
+            fit = fitted(segment, estimator or suitable(segment))
+            if fit.ok:
+                comparisons.append(compare(segment, fit))
+            fits.append(fit)
             response.forget()  # so that long signals are never in memory all at once
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
@@ -132,7 +134,7 @@ def _unpredicted(response: Response) -> str:
     if response.theory is None or not 0.0 <= v <= FASTEST_LOG:
         return ""
     try:
-        dynamics_for(response).matrix(v)
+        response.own_theory.dynamics().matrix(v)
     except NotLinearError as error:
         return str(error)
     return ""
@@ -144,11 +146,11 @@ def _in_process_noise(found: Analysis) -> Analysis:
     by_key = {response.key: response for response in responses}
     comparisons: list[Comparison] = []
     for c in found.comparisons:
-        response = by_key[c.key]
-        if response.process_noise is None:
-            comparisons.append(c)
-            continue
-        comparisons += compare(response, [c.window], [in_random_torques(response, c.window, c.fit)])
+        segment = Segment(by_key[c.key], c.window)
+        if segment.response.process_noise is None:
+            comparisons.append(replace(c, segment=segment))
+        else:
+            comparisons.append(compare(segment, in_random_torques(segment, c.fit)))
     return Analysis(tuple(responses), tuple(comparisons), found.rejected)
 
 
@@ -159,17 +161,17 @@ def require_estimator(name: str | None) -> None:
         raise InputError(f"wanted an estimator among {', '.join(known)}, found '{name}'; choose one of them")
 
 
-def fitted(response: Response, window: Window, estimator: str) -> Fit:
+def fitted(segment: Segment, estimator: str) -> Fit:
     """Fit one window by a named estimator, one of `experiments.analysis.estimators` or the joint four-state fit."""
-    return fit_cuts(response, window) if estimator == FOUR_STATE else fit_window(response, window, estimator)
+    return fit_cuts(segment) if estimator == FOUR_STATE else fit_window(segment, estimator)
 
 
-def suitable(response: Response, window: Window) -> str:
+def suitable(segment: Segment) -> str:
     """Choose the estimator for what theory expects: an oscillation, or, where it knows none, real exponentials.
 
     An uncontrolled bicycle at rest or slower than its double-root speed falls over without swinging.
     """
-    oscillates = np.isfinite(kicked_mode(dynamics_for(response), window.v_mean))
+    oscillates = np.isfinite(kicked_mode(segment.dynamics, segment.window.v_mean))
     return single_mode.NAME if oscillates else real_mode.NAME
 
 

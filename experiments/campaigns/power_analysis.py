@@ -23,13 +23,12 @@ from riderless.experiments.analysis.power.expected_power import (
     smallest_rejected,
 )
 from riderless.experiments.analysis.power.simulated_condition import RehearsedCondition, given_by
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.campaigns.power_report import MORE_KICKS, ForeseenError, Foresight
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
 from riderless.experiments.campaigns.rehearsal import DryRun, dry_run
+from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import Theory
-from riderless.experiments.theory.theory import theory_for
 from riderless.experiments.theory.uncertainty_bands import draw_machine
 from riderless.hil.design.methods import GainSchedule, design
 from riderless.models.array_types import Array
@@ -74,16 +73,16 @@ def _rehearsed_again(made: Sequence[DryRun], number: int) -> dict[str, DryRun]:
     return {c.label: dry_run(replace(c, scenario=other[c.label])) for c in conditions}
 
 
-def _windows_of_campaign(rehearsed: Mapping[str, DryRun], number: int) -> dict[str, WindowsOfBicycle]:
+def _windows_of_campaign(rehearsed: Mapping[str, DryRun], number: int) -> dict[str, Sequence[Comparison]]:
     """Windows of rehearsed conditions by label, as one of the bicycles drawn from the deviations would give them."""
     windows = {label: some for label, one in rehearsed.items() if (some := _windows(one))}
     if not windows:
         return {}
-    drawn = draw_machine(theory_for(next(iter(windows.values()))[0][0]), np.random.default_rng([DRAW_SEED, number]))
+    drawn = draw_machine(next(iter(windows.values()))[0].segment.theory, np.random.default_rng([DRAW_SEED, number]))
     return {label: given for label, some in windows.items() if (given := given_by(drawn, some))}
 
 
-def _windows(rehearsed: DryRun) -> WindowsOfBicycle:
+def _windows(rehearsed: DryRun) -> Sequence[Comparison]:
     """Windows of a rehearsal with a fit that may be compared."""
     if rehearsed.response is None or not rehearsed.condition.kicked:
         return []
@@ -91,14 +90,13 @@ def _windows(rehearsed: DryRun) -> WindowsOfBicycle:
         found = analyze_responses([rehearsed.response])
     except InputError:  # no theory of such a motion
         return []
-    usable = (c for c in found.comparisons if c.comparable and c.fit.influence.size)
-    return [(rehearsed.response, c) for c in usable]
+    return [c for c in found.comparisons if c.comparable and c.fit.influence.size]
 
 
 def _foreseen(
     bicycle: str,
     planned: Sequence[Condition],
-    windows: Sequence[dict[str, WindowsOfBicycle]],
+    windows: Sequence[dict[str, Sequence[Comparison]]],
     runs: dict[str, int],
     tell: Callable[[str], None],
 ) -> Foresight:
@@ -114,7 +112,7 @@ def _foreseen(
         Runs planned of each label.
     tell : callable
     """
-    theory = theory_for(next(iter(windows[0].values()))[0][0])
+    theory = next(iter(windows[0].values()))[0].segment.theory
     rehearsed = [[RehearsedCondition.of(label, own, runs[label]) for label, own in one.items()] for one in windows]
     usual = np.array([DRY_FRICTION.usual if n == DRY_FRICTION.name else theory.usual(n) for n in FORESEEN_ERRORS])
     small = [[one.expected(usual, small=True) for one in campaign] for campaign in rehearsed]

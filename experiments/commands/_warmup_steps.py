@@ -11,7 +11,7 @@ from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.identification.identifiability import emulated_loop
 from riderless.experiments.analysis.windows.cut import make_window
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment
 from riderless.firmware_interface.child_processes import end_with_parent
 from riderless.hil.design.methods import design
 from riderless.hil.design.schedule import GainSchedule
@@ -50,8 +50,8 @@ def compile_fits() -> None:
     """Compile the fits: fit and predict a window at a speed that changes."""
     t = np.arange(0.0, 2.0, 0.02)
     response = Response("warm-up", "kooijman", t, np.exp(-t) * np.cos(5.0 * t), 5.0 - 0.1 * t)
-    window = make_window(response, 0, len(t), "all")
-    compare(response, [window], [fit_window(response, window)])
+    segment = Segment(response, make_window(response, 0, len(t), "all"))
+    compare(segment, fit_window(segment))
 
 
 def compile_design() -> None:

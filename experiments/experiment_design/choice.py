@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
-from riderless.experiments.analysis.identification.output_error import Segment, linearise
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
 from riderless.experiments.dynamics import Theory
 from riderless.models.array_types import Array
 
@@ -235,20 +235,23 @@ def known_before(theory: Theory, names: Sequence[str]) -> Array:
 
 
 def window_information(
-    segment: Segment, names: Sequence[str], values: Mapping[str, float] | None = None, stds: Mapping[str, float] = {}
+    averaged: AveragedWindow,
+    names: Sequence[str],
+    values: Mapping[str, float] | None = None,
+    stds: Mapping[str, float] = {},
 ) -> Array:
     """Fisher information (p, p) of one window about quantities, in their scales.
 
     Parameters
     ----------
-    segment : Segment
+    averaged : AveragedWindow
     names : sequence of str
     values : mapping of str to float, optional
         Of the quantities, SI; theory's own by default.
     stds : mapping of str to float
         Noise of each channel, where theory knows none.
     """
-    scales, theory = scales_of(segment.theory, names), segment.theory
+    scales, theory = scales_of(averaged.theory, names), averaged.theory
     there = {name: theory.nominal(name) for name in names} | dict(values or {})
-    jacobian = linearise(segment, there, names, QUANTITY_STEP * scales, stds).jacobian * scales
+    jacobian = linearise(averaged, there, names, QUANTITY_STEP * scales, stds).jacobian * scales
     return np.asarray(jacobian.T @ jacobian)

@@ -18,7 +18,7 @@ from riderless.experiments.experiment_design.choice import (
     known_before,
     scales_of,
 )
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.uncertainty_bands import eigenvalue_derivatives
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from riderless.experiments.analysis.identification.identify import QUANTITY_STEP, robust_covariance
-from riderless.experiments.analysis.identification.output_error import Linearisation, Segment, linearise
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
 from riderless.experiments.experiment_design.goal import Goal
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -61,35 +61,35 @@ class Knowledge:
     def __init__(self, goal: Goal, nominal: Mapping[str, float]) -> None:
         self.goal = goal
         self._nominal = np.array([nominal[name] for name in goal.free]) / goal.scales
-        self._segments: list[Segment] = []
+        self._windows: list[AveragedWindow] = []
         self._found: list[tuple[Array, Linearisation]] = []
         self.estimate = KnownSoFar(goal, self._nominal.copy(), np.asarray(np.linalg.inv(goal.known)), 0)
 
-    def add(self, segments: Sequence[Segment]) -> KnownSoFar:
+    def add(self, windows: Sequence[AveragedWindow]) -> KnownSoFar:
         """Take new windows into account."""
-        if not segments:
+        if not windows:
             return self.estimate
-        self._segments += segments
+        self._windows += windows
         x = self.estimate.values
-        self._found += [(x, self._linearised(segment, x)) for segment in segments]
+        self._found += [(x, self._linearised(averaged, x)) for averaged in windows]
         for _ in range(STEPS_AFTER_RUN):
             x = self._solved(x)
             stale = [i for i, (about, _) in enumerate(self._found) if np.abs(x - about).max() > RELINEARISED]
             if not stale:
                 break
             for i in stale:
-                self._found[i] = (x, self._linearised(self._segments[i], x))
+                self._found[i] = (x, self._linearised(self._windows[i], x))
         if self._found:
             self.estimate = KnownSoFar(self.goal, x, self._covariance(x), len(self._found))
         return self.estimate
 
-    def _linearised(self, segment: Segment, x: Array) -> Linearisation:
+    def _linearised(self, averaged: AveragedWindow, x: Array) -> Linearisation:
         """Linearise a window about values (p,) in scales, its channels weighed by what is left of them there."""
         goal = self.goal
         values = dict(zip(goal.free, (x * goal.scales).tolist(), strict=True))
         steps = QUANTITY_STEP * goal.scales
-        first = linearise(segment, values, goal.free, steps, {})
-        return linearise(segment, values, goal.free, steps, first.stds)
+        first = linearise(averaged, values, goal.free, steps, {})
+        return linearise(averaged, values, goal.free, steps, first.stds)
 
     def _solved(self, before: Array) -> Array:
         """Values (p,) in scales with the least weighed squares of all windows and of what was known before."""
@@ -108,7 +108,7 @@ class Knowledge:
 
     def _possible(self, x: Array) -> bool:
         """Can theory have these values? A friction below zero, found by noise, it can."""
-        theory = self._segments[0].theory
+        theory = self._windows[0].theory
         values = dict(zip(self.goal.free, (x * self.goal.scales).tolist(), strict=True))
         try:
             theory.dynamics(values)

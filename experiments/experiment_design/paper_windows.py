@@ -1,7 +1,7 @@
 """Windows of a kick on paper: what a machine that nobody has built yet would record, without its noise.
 
-The motion is that of the theory with which recordings are compared; what is cut out of it is a `Segment`, as of a
-recording. The noise of the sensors is in the theory, which counts it in the information.
+The motion is that of the theory with which recordings are compared; what is cut out of it is an `AveragedWindow`,
+as of a recording. The noise of the sensors is in the theory, which counts it in the information.
 """
 
 from dataclasses import dataclass, replace
@@ -10,16 +10,16 @@ import numpy as np
 
 from riderless.experiments.analysis.identification.forced_windows import BEFORE_KICK
 from riderless.experiments.analysis.identification.identifiability import kick_rates
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.rules import WindowRules
-from riderless.experiments.datatypes import OURS, Response
+from riderless.experiments.datatypes import OURS, Response, Segment
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.recordings.run_response import averaged_samples
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.excited_loop import amplitude_within_limits, excited_loop
 from riderless.experiments.theory.free_response import commanded_response, propagate_input
 from riderless.experiments.theory.run_theory import loop_theory
-from riderless.experiments.theory.theory import open_loop
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.closed_loop import SampledLoop, gyro_readings
 from riderless.hil.loop.excitation import Excitation
@@ -138,7 +138,7 @@ def wheel_excursion(rig: Rig, controller: Controller, v: float, played: Array) -
 
 def paper_window(
     theory: Theory, v: float, spacing: float, kick: PaperKick, amplitude: float = 0.0, sensors: Sensors = Sensors()
-) -> Segment:
+) -> AveragedWindow:
     """Cut the window of one kick at speed ``v`` [m/s], the next one ``spacing`` s later.
 
     Parameters
@@ -184,8 +184,8 @@ def paper_window(
         bicycle=theory.bicycle,
         theory=theory,
     )
-    segment = Segment.of(response, make_window(response, first, n, str(kick)))
-    return replace(segment, v_std=sensors.wheel * theory.bicycle.rR / np.sqrt(n - first))
+    averaged = AveragedWindow.of(Segment(response, make_window(response, first, n, str(kick))))
+    return replace(averaged, v_std=sensors.wheel * theory.bicycle.rR / np.sqrt(n - first))
 
 
 def _rates_by_hand(theory: Theory, kick: PaperKick) -> Array:

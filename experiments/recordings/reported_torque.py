@@ -11,7 +11,6 @@ from scipy.linalg import solve_banded
 
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings.torque_law import TorqueFactor, block_products, factor_of
-from riderless.experiments.theory.theory import theory_for
 from riderless.hil.loop.states import State
 from riderless.hil.rig.rig import Rig
 from riderless.models.array_types import Array
@@ -63,12 +62,12 @@ def expected_torque(command: Array, dt: float, delay: float, lag: float) -> Arra
 def go_by_reported_torque(response: Response, products: Array) -> Response:
     """Response whose theory has the gain that the drive reports, with a remark, where that is not what it is told."""
     found: TorqueFactor | None = factor_of(products)
-    told = theory_for(response).nominal("drive_gain") != 1.0  # by a pull test, which knows better than the drive
+    told = response.own_theory.nominal("drive_gain") != 1.0  # by a pull test, which knows better than the drive
     if found is None or not found.differs or told:
         return response
     remark = (
         f"T_meas: the drive reports {found.factor:.3f} ± {STDS_95 * found.std:.3f} of the torque that it is told; "
         "theory goes by the torque reported"
     )
-    theory = theory_for(response).move({"drive_gain": found.factor})
+    theory = response.own_theory.move({"drive_gain": found.factor})
     return replace(response, theory=theory, remarks=(*response.remarks, remark))

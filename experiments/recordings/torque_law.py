@@ -6,7 +6,7 @@ import numpy as np
 
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings.quality.checked import Recorded
-from riderless.experiments.theory.theory import lean_feedback, theory_for
+from riderless.experiments.theories import lean_feedback
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import STDS_95
 
@@ -100,7 +100,7 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
         f"stated law {k:g} ({v0:g} - v) phi_dot; theory goes by the logged torque, {found.factor * k:.3g} in place of "
         f"{k:g}"
     )
-    stated = theory_for(response)
+    stated = response.own_theory
     theory = replace(lean_feedback(stated.bicycle, found.factor * k, v0, stated.std), linear=stated.linear)
     return replace(response, theory=theory, remarks=(*response.remarks, remark))
 

@@ -16,7 +16,6 @@ from riderless.experiments.analysis.power.power import power_sentence
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.analysis.verdict.wording import measure_next
 from riderless.experiments.datatypes import AGREEMENT, Comparison, Response
-from riderless.experiments.theory.theory import theory_for
 
 NOTHING_COMPARED = "no window of these recordings could be compared with theory"
 
@@ -88,7 +87,7 @@ def _joined_answer(
     frequency: Sequence[FrequencyResponse],
 ) -> Answer:
     judged = [_on_eigenvalues(verdict) for verdict in verdicts] + _on_frequency_responses(frequency)
-    windows = _single_windows(verdicts, responses, comparisons)
+    windows = _single_windows(verdicts, comparisons)
     windows += tuple(noise_sentence(bicycle, noise) for bicycle, noise in noise_of_bicycles(responses))
     if not judged:
         return Answer(None, windows[0] if windows else NOTHING_COMPARED, windows[1:])
@@ -142,20 +141,18 @@ def _headline(judged: Sequence[_Judged]) -> str:
     return "; ".join(parts)
 
 
-def _single_windows(
-    verdicts: Sequence[GoodnessOfFit], responses: Sequence[Response], comparisons: Sequence[Comparison]
-) -> tuple[str, ...]:
+def _single_windows(verdicts: Sequence[GoodnessOfFit], comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """Count the single windows of each bicycle, and say why their count may look otherwise than the verdict."""
     counted = []
-    by_bicycle = windows_by_bicycle(responses, comparisons)
+    by_bicycle = windows_by_bicycle(comparisons)
     for bicycle, own in by_bicycle.items():
-        n, k = len(own), sum(c.agrees for _, c in own)
+        n, k = len(own), sum(c.agrees for c in own)
         said = f"taken alone, {k} of {n} windows lie within {AGREEMENT:g} standard deviations of the prediction"
         if len(by_bicycle) > 1:
             said = f"{bicycle}: {said}"
         verdict = next((one for one in verdicts if one.bicycle == bicycle), None)
         if verdict is not None and verdict.dof and not verdict.withheld:
-            uncertain = any(theory_for(response).uncertain for response, _ in own)
+            uncertain = any(c.segment.theory.uncertain for c in own)
             said += _beside_the_whole(verdict, n, k, uncertain)
         counted.append(said)
     return tuple(counted)

@@ -26,11 +26,10 @@ from riderless.experiments.reports.analysis_text import remarks_of
 from riderless.experiments.reports.answer import Answer, answer_of
 from riderless.experiments.reports.page import frequency_section
 from riderless.experiments.reports.page.course_section import CourseSection, ForeseenSection
-from riderless.experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows, origin_text
+from riderless.experiments.reports.page.numbered import NumberedWindow, least_agreeing, origin_text
 from riderless.experiments.reports.page.panels import bicycle_panels, curve_numbers, panel_files
 from riderless.experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
 from riderless.experiments.reports.page.window_pictures import window_picture
-from riderless.experiments.theory.theory import bicycle_for
 from riderless.hil.logs.json_values import plain
 from riderless.hil.output_file import OutputFile
 from riderless.models.harmless_text import harmless
@@ -113,7 +112,7 @@ class _Parts:
 
 
 def _parts_of(report: ReportInput) -> _Parts:
-    windows = numbered_windows(report.responses, report.comparisons)
+    windows = [NumberedWindow(i, c) for i, c in enumerate(report.comparisons, start=1)]
     responses = (*report.responses, *report.unanalysed)
     return _Parts(
         windows=windows,
@@ -162,7 +161,7 @@ def _page_fields(report: ReportInput, parts: _Parts, numbers: str) -> dict[str, 
     windows = parts.windows
     shown = least_agreeing(windows, WINDOWS_SHOWN)
     drawn = {one.response.source for one in parts.recordings}
-    bicycles = list({b.name: b for b in map(bicycle_for, report.responses)}.values()) if windows else []
+    bicycles = list({r.own_bicycle.name: r.own_bicycle for r in report.responses}.values()) if windows else []
     return {
         "title": report.title,
         "palette": eigenvalues.PALETTE,
@@ -328,7 +327,7 @@ def _window_numbers(w: NumberedWindow) -> dict[str, Any]:
         "number": w.number,
         "label": c.label,
         "condition": c.condition,
-        "bicycle": bicycle_for(w.response).name,
+        "bicycle": w.response.own_bicycle.name,
         "window": c.window,
         "n": c.window.stop - c.window.start,
         "re": c.fit.re,

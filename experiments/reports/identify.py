@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from riderless.experiments.analysis.identification.forced_windows import (
-    forced_segments,
-    kicked_segments,
+    forced_windows,
+    kicked_windows,
     require_known_input,
 )
 from riderless.experiments.analysis.identification.identify import Identification, identify
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.identification.profile_likelihood import REACH, Profile, profiles
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment
 from riderless.experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from riderless.experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused, with_left_out
 from riderless.experiments.recordings.run_response import response_of_run
@@ -165,7 +165,7 @@ def identify_parameters(
     if jobs < 1:
         raise InputError(f"wanted at least one process for the profiles, found --jobs {jobs}")
     responses = _responses(sources, mapping, bicycle, trust)
-    pieces = segments_of(responses)
+    pieces = averaged_windows(responses)
     if not pieces:
         raise InputError("no window was found in these recordings: `riderless analyze` says why")
     theory = pieces[0].theory
@@ -177,13 +177,13 @@ def identify_parameters(
     return IdentificationResult(found, theory.bicycle.name, tuple(likelihood), tuple(responses))
 
 
-def segments_of(responses: Sequence[Response]) -> list[Segment]:
+def averaged_windows(responses: Sequence[Response]) -> list[AveragedWindow]:
     """Cut all that recordings tell: windows of free motion, and parts forced by a known torque."""
     pieces = []
     for response in responses:
-        kicked = kicked_segments(response)
-        pieces += kicked or [Segment.of(response, window) for window in find_windows(response)[0]]
-        forced = forced_segments(response)
+        kicked = kicked_windows(response)
+        pieces += kicked or [AveragedWindow.of(Segment(response, window)) for window in find_windows(response)[0]]
+        forced = forced_windows(response)
         require_known_input(response, forced)
         pieces += forced
     return pieces

@@ -7,8 +7,8 @@ import numpy as np
 
 from riderless.experiments.datatypes import Dynamics
 from riderless.experiments.dynamics import SAMPLED_LOOP, Mechanics, Theory
+from riderless.experiments.theories import open_loop, steer_torque_rates
 from riderless.experiments.theory.machine_steps import ROLL_GYRO
-from riderless.experiments.theory.theory import open_loop, steer_torque_rates
 from riderless.firmware_interface.devices.link import ROLE_PLACE
 from riderless.firmware_interface.devices.registry import device
 from riderless.hil.controllers.controller import Controller

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from riderless.experiments.datatypes import Dynamics, Marker, Response, Window
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT, STATES
 from riderless.models.linear.whipple import input_matrix, system_matrix
@@ -33,6 +33,12 @@ def quadratic(A):
     values = np.array([A(v) for v in (0.0, 3.0, 6.0)])
     c = np.linalg.solve(np.vander([0.0, 3.0, 6.0]), values.reshape(3, -1)).reshape(values.shape)
     return lambda v: (c[0] * v + c[1]) * v + c[2]
+
+
+def with_response(comparison, **changes):
+    """Make a comparison whose recording has other fields."""
+    segment = comparison.segment
+    return replace(comparison, segment=replace(segment, response=replace(segment.response, **changes)))
 
 
 def recording(v, x0=(0.0, 0.0, 0.6, 0.0), noise=0.0, seed=0, bicycle="Silver", offset=0.02, kind="riderless", **extra):

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from scipy.signal import lfilter
 
 from riderless.experiments.datatypes import Response
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT
 from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix

@@ -13,9 +13,9 @@ from riderless.experiments.analysis.verdict.conditions import ConditionMeans
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.datatypes import Comparison, Fit, Prediction
+from riderless.experiments.datatypes import Comparison, Fit, Prediction, Segment
 from riderless.experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.models import catalogue
 from tests.experiments.synthetic import kicked
 
@@ -23,7 +23,7 @@ RESPONSE = replace(kicked(), bicycle=catalogue.load_bicycle("Silver"), label="Si
 WINDOW = find_windows(RESPONSE)[0][0]
 FIT = estimate(RESPONSE.t[WINDOW.rows], RESPONSE.phi_dot[WINDOW.rows])
 PREDICTION = Prediction("weave", complex(-1.1, 5.3), complex(-1.21, 5.38), (0.02, 0.03))
-COMPARISON = Comparison(WINDOW, FIT, PREDICTION, 0.4, -1.2, "Silver 5.0 m/s")
+COMPARISON = Comparison(Segment(RESPONSE, WINDOW), FIT, PREDICTION, 0.4, -1.2, "Silver 5.0 m/s")
 THEORY = open_loop(catalogue.load_bicycle("Balanceassistv1"))
 MEANS = ConditionMeans("Silver 5.0 m/s", 5.0, 3, complex(0.1, -0.2), complex(0.05, 0.1))
 GOODNESS = GoodnessOfFit("Silver", 3.1, 2, 0.21, 0.1 + 0.1j, (MEANS,), ())

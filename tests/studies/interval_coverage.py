@@ -29,18 +29,18 @@ from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
 from riderless.experiments.campaigns.run import condition_response
 from riderless.experiments.campaigns.sweeps import spread
-from riderless.experiments.datatypes import Fit, Response, Window
+from riderless.experiments.datatypes import Fit, Response, Segment, Window
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.emulation.hand import KICK_LEAN_RATE
 from riderless.experiments.recordings.foreign.delft import DELFT_DT
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.experiments.theory.free_response import free_response
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import dynamics_for, lean_feedback, open_loop
 from riderless.models import catalogue
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import STDS_95
 
-Estimator = Callable[[Response, Window], Fit]
+Estimator = Callable[[Segment], Fit]
 Clock = Callable[[], float]  # s
 
 PUSH_LEAN_RATE = KICK_LEAN_RATE["linear"]  # rad/s
@@ -125,16 +125,14 @@ class EstimatorAnswer:
         return abs(self.like.real) <= self.half_noise[0], abs(self.like.imag) <= self.half_noise[1]
 
 
-def fit_with_noise_alone(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
+def fit_with_noise_alone(segment: Segment, estimator: str = single_mode.NAME) -> Fit:
     """Fit with the uncertainty of the noise only, as for a comparison like for like."""
-    rows = slice(window.start, window.stop)
-    return estimate(response.t[rows], response.phi_dot[rows], estimator)
+    return estimate(segment.t, segment.phi_dot, estimator)
 
 
-def fit_with_blocks(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
+def fit_with_blocks(segment: Segment, estimator: str = single_mode.NAME) -> Fit:
     """Fit with the covariance of a block bootstrap."""
-    rows = slice(window.start, window.stop)
-    return bootstrap.bootstrapped(fit_with_noise_alone(response, window, estimator), response.phi_dot[rows])
+    return bootstrap.bootstrapped(fit_with_noise_alone(segment, estimator), segment.phi_dot)
 
 
 OSCILLATING_ESTIMATORS = (single_mode.NAME, several_modes.NAME, log_decrement.NAME, era.NAME)
@@ -240,11 +238,12 @@ def ask_estimators(
     answers = []
     for _ in range(windows):
         response, clean, window = draw_response(setting, rng)
+        noisy, quiet = Segment(response, window), Segment(clean, window)
         for name, (whole, noise) in (studied or STUDIED_ESTIMATORS).items():
             begin = clock()
-            fit = whole(response, window)
+            fit = whole(noisy)
             ms = 1e3 * (clock() - begin)
-            answers.append(_answer(setting, name, fit, noise(response, window), noise(clean, window), ms))
+            answers.append(_answer(setting, name, fit, noise(noisy), noise(quiet), ms))
     return answers
 
 
@@ -278,18 +277,18 @@ def ask_of_emulated_runs(
     """
     for condition in treadmill_conditions(seed):
         response = condition_response(condition)
-        truth = kicked_mode(dynamics_for(response), condition.v)
+        truth = kicked_mode(response.own_theory.dynamics(), condition.v)
         answers = []
         for window in find_windows(response)[0]:
             cycles = (window.t_end - window.t_start) * truth.imag / (2.0 * np.pi)
             setting = StudyWindow(condition.label, condition.v, EMULATED_RUNS, 0.003, cycles)
             for name in names:
                 begin = clock()
-                fit = fit_window(response, window, name)
+                fit = fit_window(Segment(response, window), name)
                 ms = 1e3 * (clock() - begin)
                 like, std = complex(np.nan, np.nan), (float("nan"), float("nan"))
                 if fit.ok:
-                    predicted = predict(response, window, fit)
+                    predicted = predict(Segment(response, window), fit)
                     like, std = complex(fit.re, fit.im) - predicted.like, predicted.difference_std
                 half = (STDS_95 * std[0], STDS_95 * std[1])
                 answers.append(

@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 
 from riderless.experiments.analysis.identification.four_state import fit_cuts
 from riderless.experiments.analysis.identification.identify import identify
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from riderless.experiments.campaigns.protocols.treadmill import Settings, plan
 from riderless.experiments.campaigns.run import condition_response
 from riderless.experiments.campaigns.sweeps import spread
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import dynamics_for, theory_for
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue
 from riderless.models.array_types import Array
@@ -106,10 +105,10 @@ def ask_joint_fit(work: tuple[LoopSetting, int, int], clock: Clock = no_clock) -
     cell, kicks, seed = work
     found = []
     for response in emulated_responses(cell, kicks, seed):
-        truth = kicked_mode(dynamics_for(response), cell.v)
+        truth = kicked_mode(response.own_theory.dynamics(), cell.v)
         for window in find_windows(response)[0]:
             begin = clock()
-            fit = fit_cuts(response, window)
+            fit = fit_cuts(Segment(response, window))
             ms = 1e3 * (clock() - begin)
             error = np.array([fit.re - truth.real, fit.im - truth.imag])
             found.append(LoopAnswer(fit.ok, error, np.sqrt(np.diag(fit.covariance)), ms))
@@ -120,8 +119,10 @@ def ask_identification(work: tuple[LoopSetting, int], clock: Clock = no_clock) -
     """Identify the quantities of `WIDE_PRIORS` from a short campaign, one run at each speed; work is (cell, seed)."""
     cell, seed = work
     responses = list(emulated_responses(cell, IDENTIFICATION_KICKS, seed, STUDY_LOOPS[cell.bicycle][1]))
-    pieces = [Segment.of(response, window) for response in responses for window in find_windows(response)[0]]
-    theory = theory_for(responses[0])
+    pieces = [
+        AveragedWindow.of(Segment(response, window)) for response in responses for window in find_windows(response)[0]
+    ]
+    theory = responses[0].own_theory
     begin = clock()
     found = identify(pieces, tuple(WIDE_PRIORS), WIDE_PRIORS)
     return LoopAnswer(

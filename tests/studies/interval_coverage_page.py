@@ -7,11 +7,10 @@ import numpy as np
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.windows.cut import make_window
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.recordings import author_windows
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import dynamics_for
 from riderless.models.noise_statistics import STDS_95, robust_deviation
 from tests.studies.interval_coverage import (
     NOISE_KINDS,
@@ -131,12 +130,16 @@ def author_window_tables(responses: Sequence[Response], cuts: Sequence[author_wi
         v = float(np.mean([window.v_mean for window in windows]))
         found, apart = [], []
         for name in OSCILLATING_ESTIMATORS:
-            pairs = [(fit, predict(response, w, fit)) for w in windows if (fit := fit_window(response, w, name)).ok]
+            pairs = [
+                (fit, predict(Segment(response, w), fit))
+                for w in windows
+                if (fit := fit_window(Segment(response, w), name)).ok
+            ]
             found.append(mean_and_scatter([complex(fit.re, fit.im) for fit, _ in pairs]))
             apart.append(
                 mean_and_scatter([complex(fit.re, fit.im) - p.like for fit, p in pairs if np.isfinite(p.like)])
             )
-        s = kicked_mode(dynamics_for(response), v)
+        s = kicked_mode(response.own_theory.dynamics(), v)
         predicted = f"{s.real:.2f} ± {s.imag:.2f}i" if np.isfinite(s) else "over-damped"
         values.append((v, [f"{v:.2f}", str(len(mine)), predicted, *found]))
         differences.append((v, [f"{v:.2f}", *apart]))

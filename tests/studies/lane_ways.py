@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.verdict.conditions import fit_campaign
 from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.rehearsal import dry_run
@@ -99,9 +98,7 @@ def ask_way(asked: tuple[str, str, int]) -> WayAnswer:
         if like is not None:
             off = one.fit.re - like.real, one.fit.im - like.imag
             windows.append(WayWindow(off, (one.fit.re_std, one.fit.im_std), (one.z_re, one.z_im)))
-    groups = windows_by_bicycle(found.responses, found.comparisons)
-    pairs = [pair for group in groups.values() for pair in group]
-    fit = fit_campaign(pairs) if pairs else None
+    fit = fit_campaign(found.comparisons) if found.comparisons else None
     return WayAnswer(
         way,
         seed,

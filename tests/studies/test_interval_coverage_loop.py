@@ -7,11 +7,11 @@ import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.identification.four_state import fit
-from riderless.experiments.analysis.identification.output_error import Segment, linearise
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
 from riderless.experiments.analysis.verdict.goodness_of_fit import verdicts
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Segment
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import dynamics_for
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.emulation import Emulation, emulated_plant
 from riderless.models import catalogue
@@ -59,7 +59,7 @@ def test_what_is_left_of_the_readings_is_white_noise_of_the_instruments(rough):
     """Levels and colour are those that the log itself tells of: no quantity is fitted here."""
     stds, lag = [], []
     for window in find_windows(rough)[0]:
-        piece = Segment.of(rough, window)
+        piece = AveragedWindow.of(Segment(rough, window))
         here = linearise(piece, {}, (), np.zeros(0), {})
         stds.append(list(here.stds.values()))
         left = here.residual[: 3 * len(piece.v)].reshape(3, -1)
@@ -74,7 +74,7 @@ def test_the_speed_that_the_controller_read_is_part_of_the_motion(rough):
     window = find_windows(rough)[0][0]
     assert rough.v_read is not None
     assert np.std(rough.v_read[window.start : window.stop]) < 0.5 * np.std(rough.v[window.start : window.stop])
-    truth = kicked_mode(dynamics_for(rough), LEAN.v)
+    truth = kicked_mode(rough.own_theory.dynamics(), LEAN.v)
     other = replace(rough, v_read=rough.v_read + 0.2)  # as if it had gone by another speed, and so less gain
     fits = [fit(one, window) for one in (rough, other)]
     errors = [abs(complex(one.re, one.im) - truth) for one in fits]

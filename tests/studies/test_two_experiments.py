@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.recordings.foreign.delft import DELFT_LAW
-from riderless.experiments.theory.theory import lean_feedback
+from riderless.experiments.theories import lean_feedback
 from riderless.models.errors import InputError
 from tests.experiments.recordings.shaken_log import BICYCLE, Variant, ride
 from tests.paths import SHARED

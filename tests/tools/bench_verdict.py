@@ -4,13 +4,13 @@ Alone: `python -m tests.tools.bench_verdict`.
 """
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, bicycle_verdict
+from riderless.experiments.analysis.verdict.uncertain_parameters import moved_group
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings.read import read_recording
@@ -39,11 +39,10 @@ def recorded() -> list[Response]:
 def verdict_times(responses: list[Response], rounds: int = ROUNDS) -> tuple[list[float], GoodnessOfFit]:
     """Processor time [s] of each of some verdicts, nothing kept from the one before; and the last of them."""
     analysis = analyze_responses(responses)
-    ((name, group),) = windows_by_bicycle(analysis.responses, analysis.comparisons).items()
+    ((name, group),) = windows_by_bicycle(analysis.comparisons).items()
     times = []
     for _ in range(rounds):
-        fresh = {id(r): replace(r, theory=r.theory and r.theory.move({})) for r, _ in group}
-        again = [(fresh[id(r)], c) for r, c in group]
+        again = moved_group(group, {})
         began = time.process_time()
         verdict = bicycle_verdict(name, again)
         times.append(time.process_time() - began)

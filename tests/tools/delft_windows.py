@@ -25,7 +25,7 @@ from riderless.experiments.analysis.windows.kicks import (
     find_kicks,
     without_bias,
 )
-from riderless.experiments.datatypes import Fit, Rejected, Response, Window
+from riderless.experiments.datatypes import Fit, Rejected, Response, Segment, Window
 from riderless.experiments.fault_injection.markdown_tables import markdown_table, put_tables
 from riderless.experiments.recordings import foreign
 from riderless.models.noise_statistics import robust_deviation
@@ -171,7 +171,7 @@ def _all(
             window=window,
             offset=nearest if abs(nearest) <= SAME else None,
             seen=look(log, kick, window.stop if window else kick.end + round(1.0 / DT)),
-            fit=fit_window(response, window) if window else None,
+            fit=fit_window(Segment(response, window)) if window else None,
             reason=refused[0] if refused else "",
         )
 

@@ -13,8 +13,8 @@ import numpy as np
 from riderless.experiments.analysis.comparison.compare import ResidualStatistics, residual_statistics
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.recordings.published import Figure7, figure7
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.free_response import free_response
-from riderless.experiments.theory.theory import open_loop
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT
 

@@ -14,10 +14,10 @@ import numpy as np
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.comparison.random_effects import PooledMean, pooled_means
 from riderless.experiments.analysis.windows.grouping import at_one_speed, speed_range
-from riderless.experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from riderless.experiments.datatypes import Comparison, Fit, Rejected, Segment, Window
 from riderless.experiments.recordings.published import Figure7, figure7
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import open_loop, theory_for
 from riderless.models import catalogue
 
 _Quantity: TypeAlias = Callable[[Comparison], tuple[float, float]]  # of a window: value and standard deviation
@@ -104,22 +104,17 @@ class ResidualStatistics:
     im_rms: float
 
 
-def compare(response: Response, windows: Sequence[Window], fits: Sequence[Fit]) -> list[Comparison]:
-    """Set each usable fit beside its prediction; fits that are not ``ok`` are left out.
+def compare(segment: Segment, fit: Fit) -> Comparison:
+    """Set a fit, one that may be compared, beside its prediction.
 
     z = (measured - like for like) / (standard deviation of that difference), for each part. The deviation
     is that of the window's coloured noise. What a single mode cannot describe stands in both fits and
     cancels, so it does not count here, though it does in the standard deviation of the fit itself.
     """
-    comparisons = []
-    for window, fit in zip(windows, fits, strict=True):
-        if not fit.ok:
-            continue
-        p = predict(response, window, fit)
-        z_re = _z(fit.re - p.like.real, p.difference_std[0])
-        z_im = _z(fit.im - p.like.imag, p.difference_std[1])
-        comparisons.append(Comparison(window, fit, p, z_re, z_im, response.label or response.source))
-    return comparisons
+    p = predict(segment, fit)
+    z_re = _z(fit.re - p.like.real, p.difference_std[0])
+    z_im = _z(fit.im - p.like.imag, p.difference_std[1])
+    return Comparison(segment, fit, p, z_re, z_im, segment.response.label or segment.response.source)
 
 
 def rejected_fits(windows: Sequence[Window], fits: Sequence[Fit]) -> list[Rejected]:
@@ -138,14 +133,11 @@ def _z(difference: float, std: float) -> float:
     return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
 
 
-def windows_by_bicycle(
-    responses: Sequence[Response], comparisons: Sequence[Comparison]
-) -> dict[str, list[tuple[Response, Comparison]]]:
-    """Group windows by their bicycle's name, each with the recording that it was cut from, which must be there."""
-    by_key = {response.key: response for response in responses}
-    groups: dict[str, list[tuple[Response, Comparison]]] = {}
+def windows_by_bicycle(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Group windows by their bicycle's name."""
+    groups: dict[str, list[Comparison]] = {}
     for c in comparisons:
-        groups.setdefault(theory_for(by_key[c.key]).bicycle.name, []).append((by_key[c.key], c))
+        groups.setdefault(c.segment.theory.bicycle.name, []).append(c)
     return groups
 
 

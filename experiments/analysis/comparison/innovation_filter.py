@@ -107,29 +107,27 @@ class OtherMachines:
         return found[0][: 2 * n, : 2 * n], [root[: 2 * n] for root in found[1]]
 
 
-def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> Stretch:
+def make_stretch(c: Comparison, others: OtherMachines) -> Stretch:
     """Make the stretch of a window, beside what other machines would make of its motion.
 
     Parameters
     ----------
-    response : Response
-        With lean rate and steer in SI.
     c : Comparison
-        Of the window.
+        Of a window with lean rate and steer in SI.
     others : OtherMachines
-        Of the response.
+        Of its recording.
     """
-    dynamics, window = others.dynamics, c.window
-    k = max(1, round(ROW_TIME / response.dt))
-    linear = estimate_initial_state(response, window, dynamics)
-    v, misread = measured_speed(response, window)
-    motions = _averaged(_motions(dynamics, free_response(dynamics, v, response.dt, misread), window.v_mean), k)
+    dynamics, segment, window = others.dynamics, c.segment, c.window
+    k = max(1, round(ROW_TIME / segment.dt))
+    linear = estimate_initial_state(segment, dynamics)
+    v, misread = measured_speed(segment)
+    motions = _averaged(_motions(dynamics, free_response(dynamics, v, segment.dt, misread), window.v_mean), k)
     n, readings, starts = motions.shape
     moved = others.changes(window, linear.x, k).reshape(n * readings, -1)
-    y = _left(response, c, dynamics, linear, k)
+    y = _left(c, dynamics, linear, k)
     offsets = np.tile(np.eye(readings), (n, 1))
     own = np.column_stack([motions.reshape(n * readings, starts), offsets])
-    S0, torque_roots = others.driven(response, window.v_mean, k, n)
+    S0, torque_roots = others.driven(segment.response, window.v_mean, k, n)
     factor = np.linalg.cholesky(S0 + CERTAINTY * np.trace(S0) / len(S0) * np.eye(len(S0)))
     projection = _complement(_whiten(factor, own))
     columns = projection @ _whiten(factor, np.column_stack([y.ravel(), moved]))
@@ -148,14 +146,13 @@ def _shared_speed(v: float) -> float:
     return SHARED_SPEED_STEP * round(v / SHARED_SPEED_STEP)
 
 
-def _left(response: Response, c: Comparison, dynamics: Dynamics, linear: InitialState, k: int) -> Array:
+def _left(c: Comparison, dynamics: Dynamics, linear: InitialState, k: int) -> Array:
     """Lean rate and steer (n, 2) less the motion that explains the window best, averaged."""
-    start = linear
+    segment, start = c.segment, linear
     if c.prediction.nonlinear:
-        start = nonlinear_initial_state(response, c.window, machine_in(response, c.window, dynamics), linear) or linear
-    assert response.delta is not None
-    rows = c.window.rows
-    return _averaged(np.stack([response.phi_dot[rows] - start.lean_rate, response.delta[rows] - start.steer], 1), k)
+        start = nonlinear_initial_state(segment, machine_in(segment, dynamics), linear) or linear
+    assert segment.delta is not None
+    return _averaged(np.stack([segment.phi_dot - start.lean_rate, segment.delta - start.steer], 1), k)
 
 
 def _motions(dynamics: Dynamics, states: Array, v: float) -> Array:

@@ -32,18 +32,17 @@ from riderless.experiments.analysis.identification.initial_state import (
     machine_in,
     nonlinear_initial_state,
 )
-from riderless.experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
+from riderless.experiments.datatypes import Dynamics, Fit, Prediction, Segment, Window
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
 from riderless.experiments.theory.nonlinear_response import WindowMachine
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 
 SPEED_CHANGE = 0.1  # m/s over a window, from which on a bias of the frozen eigenvalue is said to be the speed's
 BENDING = 0.05  # of the deviation of measured minus like: what large angles may move it by before they are counted
 
 
-def predict(response: Response, window: Window, fit: Fit) -> Prediction:
+def predict(segment: Segment, fit: Fit) -> Prediction:
     """Predict what the estimator of ``fit`` should have found in a window.
 
     The frozen mode is the oscillation that has the most energy in the explained lean rate; for a fit
@@ -55,18 +54,17 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     InputError
         If no bicycle is known, or the recording's sampling does not fit its dynamics.
     """
-    theory = theory_for(response)
-    dynamics = theory.dynamics()
-    start = estimate_initial_state(response, window, dynamics)
-    found = like_for_like(response, window, fit, dynamics, start)
+    theory, dynamics, window = segment.theory, segment.dynamics, segment.window
+    start = estimate_initial_state(segment, dynamics)
+    found = like_for_like(segment, fit, start)
     curved = not (theory.linear and theory.losses.linear)
-    if curved and dynamics.mechanics is not None and response.phi_dot_unit == "rad/s":
-        machine = machine_in(response, window, dynamics)
+    if curved and dynamics.mechanics is not None and segment.response.phi_dot_unit == "rad/s":
+        machine = machine_in(segment, dynamics)
         straight = np.abs(_bending(machine, fit, start)) <= BENDING * np.array(found.std)
         if not (theory.losses.linear and np.all(straight)):
-            bent = nonlinear_initial_state(response, window, machine, start)
-            if bent is not None and (not theory.losses.linear or not leaves_more(response, window, bent, start)):
-                start, found = bent, like_for_like(response, window, fit, dynamics, bent, not theory.losses.linear)
+            bent = nonlinear_initial_state(segment, machine, start)
+            if bent is not None and (not theory.losses.linear or not leaves_more(segment, bent, start)):
+                start, found = bent, like_for_like(segment, fit, bent, not theory.losses.linear)
     name, frozen, status = _frozen(window, fit, dynamics, start)
     said = [status, _through(start, theory), _bias(window, frozen, found), found.status]
     return Prediction(
@@ -161,36 +159,32 @@ class LikeForLike(NamedTuple):
         return float(self.covariance[0, 1] / size) if size > 0.0 else 0.0
 
 
-def like_for_like(
-    response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState, dithered: bool = False
-) -> LikeForLike:
+def like_for_like(segment: Segment, fit: Fit, start: InitialState, dithered: bool = False) -> LikeForLike:
     """Apply the estimator to the explained lean rate; also the covariance of measured minus that, and a status.
 
     Parameters
     ----------
-    response : Response
-    window : Window
+    segment : Segment
     fit : Fit
-    dynamics : Dynamics
     start : InitialState
     dithered : bool
         Noise of the sensors moves the eigenvalue on average too, as losses of the drive make it do.
     """
+    dynamics, window = segment.dynamics, segment.window
     if fit.influence.size == 0:  # the model is part of the fit: fitted to its own motion it finds its own eigenvalue
         mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
         return LikeForLike(mode.eigenvalue if mode else complex(np.nan, np.nan), fit.covariance, "")
-    t, y = response.t[window.rows], response.phi_dot[window.rows]
-    simulated = estimate_alike(t, start.lean_rate, fit)
+    y = segment.phi_dot
+    simulated = estimate_alike(segment.t, start.lean_rate, fit)
     like = complex(simulated.re, simulated.im)
     status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
         return LikeForLike(like, np.full((2, 2), np.nan), status)
     unexplained = (y - fit.curve) - (start.lean_rate - simulated.curve)
-    v, dt = window.v_mean, response.dt
+    v, dt = window.v_mean, segment.dt
     drawn = drawn_differences(dynamics, v, dt, fit.influence, start) if dithered else None
-    covariance = difference_covariance(
-        dynamics, v, dt, fit.influence, start, unexplained, response.process_noise, drawn
-    )
+    noise = segment.response.process_noise
+    covariance = difference_covariance(dynamics, v, dt, fit.influence, start, unexplained, noise, drawn)
     if drawn is not None:
         like += complex(*drawn.mean(axis=1))
     return LikeForLike(like, covariance, status)

@@ -26,14 +26,14 @@ from riderless.experiments.analysis.comparison.innovation_filter import (
 from riderless.experiments.analysis.comparison.noise_covariance import driven_covariance, larger_covariance
 from riderless.experiments.analysis.identification.output_error import either_side
 from riderless.experiments.analysis.verdict.uncertain_parameters import as_moved
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, in_turn
-from riderless.experiments.datatypes import OURS, Comparison, Dynamics, Fit, ProcessNoise, Response, Window
+from riderless.experiments.analysis.windows.grouping import in_turn
+from riderless.experiments.datatypes import OURS, Comparison, Dynamics, Fit, ProcessNoise, Response, Segment
 from riderless.experiments.theory.process_noise import impulse_responses, torque_rows
-from riderless.experiments.theory.theory import dynamics_for, theory_for
 from riderless.models.array_types import Array
 from riderless.models.linear.perturbed import ENTRIES
 from riderless.models.linear.whipple import totals
 from riderless.models.parameters import Bicycle
+from riderless.models.plant.drive_losses import DriveLosses
 
 UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
 FEWEST_WINDOWS = 3  # in one or two, what the model lacks at the start of a window looks like a torque
@@ -52,10 +52,10 @@ SETTLED = {"xatol": 0.03, "fatol": 0.05, "maxfev": 120}  # strengths within 3 %
 def with_process_noise(responses: Sequence[Response], comparisons: Sequence[Comparison]) -> list[Response]:
     """Responses with the random torques that the windows of their bicycle show, where they show any."""
     telling = {response.key: response for response in responses if may_tell(response)}
-    groups = windows_by_bicycle(list(telling.values()), [c for c in comparisons if c.key in telling])
+    groups = windows_by_bicycle([c for c in comparisons if c.key in telling])
     found = {name: estimate_process_noise(group) for name, group in groups.items()}
     return [
-        replace(r, process_noise=found.get(theory_for(r).bicycle.name) if r.key in telling else None) for r in responses
+        replace(r, process_noise=found.get(r.own_theory.bicycle.name) if r.key in telling else None) for r in responses
     ]
 
 
@@ -65,41 +65,41 @@ def may_tell(response: Response) -> bool:
     What filters and scales in somebody else's instruments do to the two readings would be taken for torques.
     """
     measured = response.delta is not None and response.phi_dot_unit == "rad/s"
-    return response.kind == OURS and measured and theory_for(response).dynamics().mechanics is not None
+    return response.kind == OURS and measured and response.own_theory.dynamics().mechanics is not None
 
 
-def estimate_process_noise(group: WindowsOfBicycle, fewest: int = FEWEST_WINDOWS) -> ProcessNoise | None:
+def estimate_process_noise(group: Sequence[Comparison], fewest: int = FEWEST_WINDOWS) -> ProcessNoise | None:
     """Estimate the random torques from windows of one bicycle; None where these show none, or are too few."""
     if len(group) < fewest:
         return None
     chosen = [group[i] for i in sorted({round(i) for i in np.linspace(0, len(group) - 1, MOST_WINDOWS)})]
     found = _of_windows(chosen)
-    if found is not None and theory_for(chosen[0][0]).uncertain:  # of the bicycle that the motion tells of, none?
+    if found is not None and chosen[0].segment.theory.uncertain:  # of the bicycle that the motion tells of, none?
         found = _of_windows(as_moved(chosen))
-    lost = max(_torque_lost(response) for response, _ in chosen)
+    lost = max(_torque_lost(c.segment.theory.losses) for c in chosen)
     return found if found is not None and found.lean_torque > lost else None
 
 
-def _of_windows(chosen: WindowsOfBicycle) -> ProcessNoise | None:
+def _of_windows(chosen: Sequence[Comparison]) -> ProcessNoise | None:
     """Likeliest torques of these windows; None where there are none."""
     others: dict[int, OtherMachines] = {}
     stretches = []
-    for response, c in in_turn(chosen):
+    for c in in_turn(chosen):
+        response = c.segment.response
         if id(response) not in others:
             others[id(response)] = _other_machines(response)
-        stretches.append(make_stretch(response, c, others[id(response)]))
+        stretches.append(make_stretch(c, others[id(response)]))
     return likeliest(stretches)
 
 
-def _torque_lost(response: Response) -> float:
-    """Torque [N m] that the drive of a recording may keep; random ones as small are how noise dithers what it keeps."""
-    losses = theory_for(response).losses
+def _torque_lost(losses: DriveLosses) -> float:
+    """Torque [N m] that a drive may keep; random ones as small are how noise dithers what it keeps."""
     return losses.friction + losses.dead_band + losses.hysteresis
 
 
 def _other_machines(response: Response) -> OtherMachines:
     """Machines of a response with each of `UNCERTAIN` a little off."""
-    theory = theory_for(response)
+    theory = response.own_theory
     dynamics, found = theory.dynamics(), []
 
     def moved(name: str, step: float) -> Dynamics:
@@ -195,14 +195,15 @@ def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
 # Fits in random torques: what wind, belt or road that nobody measured add to the uncertainty of an eigenvalue.
 
 
-def in_random_torques(response: Response, window: Window, fit: Fit) -> Fit:
+def in_random_torques(segment: Segment, fit: Fit) -> Fit:
     """Fit whose covariance is at least that of the motion which the response's random torques drive in the window.
 
     A fit that is not linear in the lean rate, as the joint one, stays as it is.
     """
-    if response.process_noise is None or fit.influence.shape[1] != window.stop - window.start:
+    noise = segment.response.process_noise
+    if noise is None or fit.influence.shape[1] != len(segment):
         return fit
-    rows, before = torque_rows(dynamics_for(response), response.process_noise, window.v_mean, response.dt)
+    rows, before = torque_rows(segment.dynamics, noise, segment.window.v_mean, segment.dt)
     driven = driven_covariance(rows, before, (fit.influence, np.zeros_like(fit.influence)))
     return replace(fit, covariance=larger_covariance(fit.covariance, driven))
 
@@ -213,26 +214,27 @@ def in_random_torques(response: Response, window: Window, fit: Fit) -> Fit:
 # that of the kick. Otherwise kicks are found, and windows cut, by the wind as well.
 
 
-def driven_share(group: WindowsOfBicycle) -> float:
+def driven_share(group: Sequence[Comparison]) -> float:
     """Lean rate that random torques drive in windows, over that measured: rms over the windows; 0 in still air.
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
-        Windows of one bicycle, each with the recording it was cut from.
+    group : sequence of Comparison
+        Windows of one bicycle.
     """
-    squares = [_window_share(r, c, r.process_noise) ** 2 if r.process_noise else 0.0 for r, c in in_turn(group)]
+    squares = [_window_share(c.segment) ** 2 for c in in_turn(group)]
     return float(np.sqrt(np.mean(squares))) if squares else 0.0
 
 
-def _window_share(response: Response, c: Comparison, noise: ProcessNoise) -> float:
+def _window_share(segment: Segment) -> float:
     """Root mean square of the driven lean rate of one window, from its beginning on, over that of the measured one."""
-    window = c.window
-    rows, before = torque_rows(dynamics_for(response), noise, window.v_mean, response.dt)
-    within, earlier = impulse_responses(rows, before, window.stop - window.start)
+    noise = segment.response.process_noise
+    if noise is None:
+        return 0.0
+    rows, before = torque_rows(segment.dynamics, noise, segment.window.v_mean, segment.dt)
+    within, earlier = impulse_responses(rows, before, len(segment))
     variance = np.cumsum((within[:, 0] ** 2).sum(axis=1)) + (earlier[:, 0] ** 2).sum(axis=1)
-    y = response.phi_dot[window.rows]
-    return float(np.sqrt(variance.mean() / max(float(np.var(y)), np.finfo(float).tiny)))
+    return float(np.sqrt(variance.mean() / max(float(np.var(segment.phi_dot)), np.finfo(float).tiny)))
 
 
 # Random torques of a campaign in words, and as a document.
@@ -246,7 +248,7 @@ def noise_of_bicycles(responses: Sequence[Response]) -> Iterator[tuple[Bicycle, 
     told = set()
     for response in responses:
         if response.process_noise is not None:
-            bicycle = theory_for(response).bicycle
+            bicycle = response.own_theory.bicycle
             if bicycle.name not in told:
                 told.add(bicycle.name)
                 yield bicycle, response.process_noise

@@ -16,7 +16,7 @@ import numpy as np
 
 from riderless.experiments.analysis.estimators import estimate, single_mode
 from riderless.experiments.analysis.estimators.coloured_noise import noise_covariance, welch_satterthwaite
-from riderless.experiments.datatypes import Fit, Response, Window
+from riderless.experiments.datatypes import Fit, Segment, Window
 from riderless.models.array_types import Array
 
 LATER_STARTS = (0.15, 0.3)  # s. Only later: earlier lets in the kick, which the rules keep out
@@ -26,7 +26,7 @@ SAME_EIGENVALUE = 0.5  # of its modulus, that an eigenvalue may move with the cu
 FEWEST_PARAMETERS = 5  # that every estimator fits at least: d, w, c1, c2, c3
 
 
-def fit_window(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
+def fit_window(segment: Segment, estimator: str = single_mode.NAME) -> Fit:
     """Fit a window, with the uncertainty of its cut and of its speed added to that of the noise.
 
     Its start is moved later by up to 0.3 s, or its end earlier by up to a fifth. The mean square of the moves of
@@ -34,17 +34,17 @@ def fit_window(response: Response, window: Window, estimator: str = single_mode.
     of two estimates from nested windows; Hausman 1978), is added to the covariance. The degrees of freedom
     are those of the sum (Welch and Satterthwaite).
     """
-    t, y = response.t[window.rows], response.phi_dot[window.rows]
+    t, y = segment.t, segment.phi_dot
     whole = estimate(t, y, estimator)
     if not whole.ok:
         return whole
     tried = [
         (first, estimate(t[first:last], y[first:last], estimator, whole))
-        for first, last in _other_cuts(len(t), response.dt)
+        for first, last in _other_cuts(len(t), segment.dt)
     ]
     kept = [(first, fit) for first, fit in tried if _shows_same_motion(fit, whole)]
     cut = _cut_covariance(whole, y, kept)
-    speed = _speed_covariance(whole, t - t[0], window)
+    speed = _speed_covariance(whole, t - t[0], segment.window)
     variances = [np.trace(part) for part in (whole.covariance, cut, speed)]
     return replace(
         whole,

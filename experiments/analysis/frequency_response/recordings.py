@@ -23,7 +23,6 @@ from riderless.experiments.datatypes import Response
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.recordings.torque_law import played_parts
 from riderless.experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
-from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT, STATES
@@ -53,7 +52,7 @@ def recorded_response(response: Response) -> FrequencyResponse:
         raise InputError(
             f"{response.source} has no steer angle or no torque commanded: a frequency response wants both; map them"
         )
-    theory = theory_for(response)
+    theory = response.own_theory
     v = float(np.mean(np.concatenate([response.v[a:b] for a, b in parts])))
     predicting = _sampled_theory(theory, v, response.dt)
     measured = {"phi_dot": response.phi_dot, "delta": response.delta, "T": response.T_delta}

@@ -17,7 +17,7 @@ from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
 from riderless.experiments.recordings.foreign.formats.registry import read_table
-from riderless.experiments.theory.theory import lean_feedback
+from riderless.experiments.theories import lean_feedback
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 from riderless.models.parameters import Bicycle

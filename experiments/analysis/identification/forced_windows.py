@@ -8,12 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.rules import WindowRules
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment, Window
 from riderless.experiments.recordings.torque_law import played_parts
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 
@@ -32,23 +31,30 @@ _ALTERNATE = 4.0  # s, by turns learnt from and told
 BEFORE_KICK = 0.1  # s of a window before the drive kicks, in which the motion so far shows
 
 
-def forced_segments(response: Response) -> list[Segment]:
+def forced_windows(response: Response) -> list[AveragedWindow]:
     """Cut the parts of a recording with a known torque, each with its answer's end, at a steady speed."""
     windows = [
         make_window(response, first, last, "known torque")
         for a, b in played_parts(response)
         for first, last in _stretches(response, a, b)
     ]
-    return [Segment.of(response, one) for one in windows if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE]
+    return [
+        AveragedWindow.of(Segment(response, one)) for one in windows if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE
+    ]
 
 
-def kicked_segments(response: Response) -> list[Segment]:
+def _at_steady_speed(response: Response, windows: Sequence[Window]) -> list[AveragedWindow]:
+    steady = [window for window in windows if abs(window.v_start - window.v_end) < MAX_SPEED_CHANGE]
+    return [AveragedWindow.of(Segment(response, window)) for window in steady]
+
+
+def kicked_windows(response: Response) -> list[AveragedWindow]:
     """Cut the windows of the drive's kicks, each from just before its kick until just before the next.
 
     The torque of the kick is known, so the window need not wait until it is over: how far the bicycle goes for so much
     torque says more of the drive than how it swings afterwards. None where anything else was not free.
     """
-    if response.T_played is None or response.free is None or theory_for(response).dynamics().command is None:
+    if response.T_played is None or response.free is None or response.own_theory.dynamics().command is None:
         return []
     rules, dt = WindowRules(), response.dt
     on = np.abs(response.T_played) > 0.0
@@ -64,10 +70,12 @@ def kicked_segments(response: Response) -> list[Segment]:
         last = last if usable[start:last].all() else start + int(np.argmin(usable[start:last]))
         if first >= 0 and usable[first:start].all() and (last - start) * dt >= rules.rest / 2.0:
             found.append(make_window(response, first, last, f"kick by the drive at {response.t[start]:.2f} s"))
-    return [Segment.of(response, one) for one in found if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE]
+    return [
+        AveragedWindow.of(Segment(response, one)) for one in found if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE
+    ]
 
 
-def require_known_input(response: Response, segments: Sequence[Segment]) -> None:
+def require_known_input(response: Response, windows: Sequence[AveragedWindow]) -> None:
     """Refuse a log in which nothing was played: a torque that only answers what was measured carries its noise back.
 
     Of logs with the whole torque of a controller. Where no signal of its own moves the bicycle, torque and noise go
@@ -78,15 +86,15 @@ def require_known_input(response: Response, segments: Sequence[Segment]) -> None
     Parameters
     ----------
     response : Response
-    segments : sequence of Segment
-        Its parts with a known torque, as `forced_segments` cuts them.
+    windows : sequence of AveragedWindow
+        Its parts with a known torque, as `forced_windows` cuts them.
 
     Raises
     ------
     InputError
         Less than `LEAST_PLAYED` of the torque is its own, or that explains less than `LEAST_MOVED` of the lean rate.
     """
-    whole = [one.window for one in segments if one.filter is None]
+    whole = [one.window for one in windows if one.filter is None]
     if not whole or response.T_played is None or response.delta is None or response.phi_dot_unit != "rad/s":
         return
     parts = _joined([(window.start, window.stop) for window in whole])
@@ -144,7 +152,7 @@ def _moved_by(own: Array, y: Array, parts: Sequence[tuple[int, int]], dt: float)
 
 def _stretches(response: Response, a: int, b: int) -> list[tuple[int, int]]:
     """First row and one past the last of equal stretches of a part, as short as an unstable theory asks for."""
-    dynamics = theory_for(response).dynamics()
+    dynamics = response.own_theory.dynamics()
     growth = dynamics.growth(float(response.v[a:b].mean()))
     if dynamics.dt is not None or growth * (b - a) * response.dt <= np.log(MOST_GROWTH):
         return [(a, b)]

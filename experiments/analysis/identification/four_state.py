@@ -13,11 +13,10 @@ import numpy as np
 
 from riderless.experiments.analysis.estimators.result import root_mean_square, too_noisy
 from riderless.experiments.analysis.identification.identify import Identification, identify
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.windows.cut import make_window
-from riderless.experiments.datatypes import Fit, Response, Window
+from riderless.experiments.datatypes import Fit, Segment
 from riderless.experiments.theory.modes import MIN_TURN, dominant_mode
-from riderless.experiments.theory.theory import theory_for
 from riderless.experiments.theory.uncertainty_bands import eigenvalue_derivatives
 from riderless.models.array_types import Array
 
@@ -34,7 +33,7 @@ MIN_JOINT_ROWS = 15
 MAX_STD = 0.5  # of the eigenvalue's size, beyond which the window has told nothing
 
 
-def fit(response: Response, window: Window) -> Fit:
+def fit(segment: Segment) -> Fit:
     """Fit the eigenvalue of the oscillation that carries most of the window's lean rate, at its mean speed.
 
     Returns
@@ -43,15 +42,15 @@ def fit(response: Response, window: Window) -> Fit:
         ``coefficients`` are those of the steer equation beyond theory's, SI (see `FREE_COEFFICIENTS`). Where
         the motion found is over-damped ``im`` is 0 and ``re`` the slowest real eigenvalue that shows.
     """
-    theory = theory_for(response)
-    segment = Segment.of(response, window, theory)
-    if len(segment.v) < MIN_JOINT_ROWS:
-        return Fit.refused(NAME, f"too few rows: {len(segment.v)} after averaging, wanted at least {MIN_JOINT_ROWS}")
-    if "delta" not in segment.channels and "psi_dot" not in segment.channels:
+    theory, window = segment.theory, segment.window
+    averaged = AveragedWindow.of(segment)
+    if len(averaged.v) < MIN_JOINT_ROWS:
+        return Fit.refused(NAME, f"too few rows: {len(averaged.v)} after averaging, wanted at least {MIN_JOINT_ROWS}")
+    if "delta" not in averaged.channels and "psi_dot" not in averaged.channels:
         return Fit.refused(
             NAME, "neither steer nor yaw rate was measured: the lean rate alone leaves the steer equation open"
         )
-    found = identify([segment], FREE_COEFFICIENTS, BROAD_PRIOR)
+    found = identify([averaged], FREE_COEFFICIENTS, BROAD_PRIOR)
     moved = theory.move(found.changes)
     duration = window.duration
     start, dynamics = found.starts[0], moved.dynamics()
@@ -63,12 +62,12 @@ def fit(response: Response, window: Window) -> Fit:
     slopes = eigenvalue_derivatives(moved, window.v_mean, FREE_COEFFICIENTS, s)
     jacobian = np.array([slopes.real, slopes.imag if s.imag > 0 else np.zeros(len(FREE_COEFFICIENTS))])
     covariance = jacobian @ found.covariance @ jacobian.T
-    y, curve = segment.channels["phi_dot"], found.curves[0]["phi_dot"]
+    y, curve = averaged.channels["phi_dot"], found.curves[0]["phi_dot"]
     residual = y - curve
     problem = _problem(found, s, covariance, curve, residual)
     rows = np.arange(window.start, window.stop)
     centres = window.start + (np.arange(len(y)) + 0.5) * (len(rows) / len(y)) - 0.5
-    offset = float(response.phi_dot[rows].mean())
+    offset = float(segment.phi_dot.mean())
     return Fit(
         estimator=NAME,
         re=float(s.real),
@@ -78,26 +77,26 @@ def fit(response: Response, window: Window) -> Fit:
         rms=root_mean_square(residual),
         ok=not problem,
         status=problem
-        or f"lean rate and {', '.join(set(segment.channels) - {'phi_dot'})}; {found.status}".rstrip("; "),
+        or f"lean rate and {', '.join(set(averaged.channels) - {'phi_dot'})}; {found.status}".rstrip("; "),
         curve=offset + np.interp(rows, centres, curve),
         coefficients=dict(zip(FREE_COEFFICIENTS, map(float, found.values), strict=True)),
     )
 
 
-def fit_cuts(response: Response, window: Window) -> Fit:
+def fit_cuts(segment: Segment) -> Fit:
     """`fit`, with the scatter over other cuts of the window in its covariance where theory knows no sensor noise.
 
     A controller makes real motion of its sensors' noise. A theory that knows both takes it out of the fit
     (`riderless.experiments.theory.kalman`); without it no residual shows that motion, and it moves the estimate with
     the cut.
     """
-    whole = fit(response, window)
-    if not whole.ok or theory_for(response).dynamics().noise is not None:
+    whole = fit(segment)
+    if not whole.ok or segment.dynamics.noise is not None:
         return whole
-    n = window.stop - window.start
-    ends = [(round(CUT_START / response.dt), n), (0, round((1.0 - CUT_END) * n))]
+    response, window, n = segment.response, segment.window, len(segment)
+    ends = [(round(CUT_START / segment.dt), n), (0, round((1.0 - CUT_END) * n))]
     parts = [make_window(response, window.start + a, window.start + b, window.rule) for a, b in ends if b - a > n // 2]
-    others = [other for other in (fit(response, part) for part in parts) if other.ok]
+    others = [other for other in (fit(Segment(response, part)) for part in parts) if other.ok]
     moves = np.array([(other.re - whole.re, other.im - whole.im) for other in others]).reshape(-1, 2)
     return replace(whole, covariance=whole.covariance + moves.T @ moves / max(len(moves), 1))
 

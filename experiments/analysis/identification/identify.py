@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.output_error import Linearisation, Segment, linearise
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
 from riderless.experiments.dynamics import Theory, unit_of
 from riderless.experiments.notebook import plus_minus, value_table
 from riderless.models.array_types import Array
@@ -49,7 +49,7 @@ class Identification:
     ok: bool
     status: str
     scale: Array = field(default_factory=lambda: np.empty(0), repr=False)  # (p,) of the search, SI
-    weights: tuple[Mapping[str, float], ...] = field(default=(), repr=False)  # std of each segment's channels
+    weights: tuple[Mapping[str, float], ...] = field(default=(), repr=False)  # std of each window's channels
     curves: tuple[Mapping[str, Array], ...] = field(default=(), repr=False)
     starts: tuple[Array, ...] = field(default=(), repr=False)
 
@@ -93,16 +93,16 @@ class Identification:
 
 
 def identify(
-    segments: Sequence[Segment],
+    windows: Sequence[AveragedWindow],
     names: Sequence[str],
     prior: Mapping[str, float] | None = None,
     rounds: int = REWEIGHTINGS,
 ) -> Identification:
-    """Identify the quantities with which theory explains all segments together best.
+    """Identify the quantities with which theory explains all windows together best.
 
     Parameters
     ----------
-    segments : sequence of Segment
+    windows : sequence of AveragedWindow
         Their theories may differ (controller, speed), but not in what the quantities are nominally.
     names : sequence of str
         Parameters of the bicycle or quantities of `riderless.experiments.dynamics.UNCERTAIN_QUANTITIES`.
@@ -115,13 +115,13 @@ def identify(
     ------
     InputError
         Nothing to identify from, a name nobody knows, nominal values that differ, or a quantity without a prior that
-        nothing in the segments depends on.
+        nothing in the windows depends on.
     """
-    if not segments or not names:
-        raise InputError(f"wanted windows and quantities to identify, found {len(segments)} and {len(names)}")
+    if not windows or not names:
+        raise InputError(f"wanted windows and quantities to identify, found {len(windows)} and {len(names)}")
     from scipy.optimize import least_squares  # a fifth of a second to load, which a report should not pay
 
-    problem = _Problem(segments, names, prior or {})
+    problem = _Problem(windows, names, prior or {})
     x, ok = np.zeros(len(names)), True
     problem.require_told(x)
     for _ in range(rounds):
@@ -143,7 +143,7 @@ def identify(
         prior=problem.width,
         cost=_squares(linearised) + float(np.sum(problem.off_prior(x) ** 2)),
         cost_before=problem.nominal_cost,
-        windows=len(segments),
+        windows=len(windows),
         cluster_robust=cluster_robust,
         ok=ok,
         status="" if ok else "the search has not settled: too little in these windows tells the quantities apart",
@@ -160,12 +160,12 @@ class _Problem:
     Channels are weighed by ``stds``, which `weigh_by` takes from the residuals at some x.
     """
 
-    def __init__(self, segments: Sequence[Segment], names: Sequence[str], prior: Mapping[str, float]) -> None:
-        self._segments, self._names = segments, names
-        self.nominal = np.array([_nominal(segments, name) for name in names])
-        self.scale = np.array([_scale(segments[0].theory, name) for name in names])
+    def __init__(self, windows: Sequence[AveragedWindow], names: Sequence[str], prior: Mapping[str, float]) -> None:
+        self._windows, self._names = windows, names
+        self.nominal = np.array([_nominal(windows, name) for name in names])
+        self.scale = np.array([_scale(windows[0].theory, name) for name in names])
         self.width = np.array([prior.get(name, np.inf) for name in names])
-        self.stds: list[Mapping[str, float]] = [{}] * len(segments)
+        self.stds: list[Mapping[str, float]] = [{}] * len(windows)
         self.nominal_cost = np.nan  # under these weights
         self._rows = 0  # of the residual
         self._latest: tuple[Array, list[Linearisation]] | None = None
@@ -179,7 +179,7 @@ class _Problem:
         return x * self.scale / self.width
 
     def at(self, x: Array) -> list[Linearisation]:
-        """Residuals and slopes of each segment."""
+        """Residuals and slopes of each window."""
         if self._latest is None or not np.array_equal(self._latest[0], x):
             self._latest = x.copy(), self._linearised(x)
         return self._latest[1]
@@ -203,7 +203,7 @@ class _Problem:
         self._rows = sum(len(one.residual) for one in found) + len(x)
 
     def residual(self, x: Array) -> Array:
-        """Weighed residuals of all segments and of the prior, one after the other."""
+        """Weighed residuals of all windows and of the prior, one after the other."""
         try:
             return np.concatenate([*(one.residual for one in self.at(x)), self.off_prior(x)])
         except InputError:  # a bicycle that cannot be: the search turns round
@@ -216,8 +216,8 @@ class _Problem:
     def _linearised(self, x: Array) -> list[Linearisation]:
         values = dict(zip(self._names, self.values(x), strict=True))
         return [
-            linearise(segment, values, self._names, QUANTITY_STEP * self.scale, std)
-            for segment, std in zip(self._segments, self.stds, strict=True)
+            linearise(averaged, values, self._names, QUANTITY_STEP * self.scale, std)
+            for averaged, std in zip(self._windows, self.stds, strict=True)
         ]
 
 
@@ -226,14 +226,14 @@ def _squares(linearised: Sequence[Linearisation]) -> float:
     return sum(float(one.residual @ one.residual) for one in linearised)
 
 
-def robust_covariance(segments: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
+def robust_covariance(windows: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
     """Sandwich covariance (p, p) from coloured residuals, or from the scatter between windows if that is larger."""
     p = len(width)
     known = np.diag(width**-2.0)
-    inverse = np.linalg.pinv(sum((one.jacobian.T @ one.jacobian for one in segments), known))
-    coloured = sum((one.score_covariance() for one in segments), np.zeros((p, p)))
-    scores = [one.jacobian.T @ one.residual for one in segments]
-    n = len(segments)
+    inverse = np.linalg.pinv(sum((one.jacobian.T @ one.jacobian for one in windows), known))
+    coloured = sum((one.score_covariance() for one in windows), np.zeros((p, p)))
+    scores = [one.jacobian.T @ one.residual for one in windows]
+    n = len(windows)
     if n >= MIN_CLUSTERS * p:
         apart = np.array(scores) - np.mean(scores, axis=0)
         between = apart.T @ apart * n / (n - 1)
@@ -242,9 +242,9 @@ def robust_covariance(segments: Sequence[Linearisation], width: Array) -> tuple[
     return inverse @ (coloured + known) @ inverse, False
 
 
-def _nominal(segments: Sequence[Segment], name: str) -> float:
-    """Nominal value of a quantity, SI, which all segments have to share."""
-    values = {segment.theory.nominal(name) for segment in segments}
+def _nominal(windows: Sequence[AveragedWindow], name: str) -> float:
+    """Nominal value of a quantity, SI, which all windows have to share."""
+    values = {averaged.theory.nominal(name) for averaged in windows}
     if len(values) > 1:
         raise InputError(
             f"wanted windows of one bicycle to identify {name} from, found nominal values "

@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from riderless.experiments.analysis.windows.cut import measured_speed
-from riderless.experiments.datatypes import Dynamics, Response, Window
+from riderless.experiments.datatypes import Dynamics, Segment, Window
 from riderless.experiments.theory.free_response import N_BICYCLE_STARTS, free_response
 from riderless.experiments.theory.machine_steps import Nonlinearities
 from riderless.experiments.theory.nonlinear_response import WindowMachine, window_machine
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import white_noise_variance
 
@@ -55,17 +54,16 @@ Offsets = tuple[Callable[[Array], Array], ...]  # what takes the free offsets ou
 Channels = list[tuple[Array, Array]]  # of each signal used: d signal / d x (n, 4 + k), and what was measured (n,)
 
 
-def machine_in(response: Response, window: Window, dynamics: Dynamics) -> WindowMachine:
+def machine_in(segment: Segment, dynamics: Dynamics) -> WindowMachine:
     """Make the machine of some dynamics, and what its theory says is nonlinear, ready for the speeds of a window.
 
     Parameters
     ----------
-    response : Response
-    window : Window
+    segment : Segment
     dynamics : Dynamics
         With mechanics.
     """
-    theory = theory_for(response)
+    theory = segment.theory
     losses, gain = theory.losses, theory.nominal("drive_gain")
     nonlinearities = Nonlinearities(
         bicycle=not theory.linear,
@@ -74,11 +72,11 @@ def machine_in(response: Response, window: Window, dynamics: Dynamics) -> Window
         hysteresis=gain * losses.hysteresis,
         offset=gain * losses.offset,
     )
-    v, misread = measured_speed(response, window)
-    return window_machine(dynamics, v, response.dt, misread, nonlinearities)
+    v, misread = measured_speed(segment)
+    return window_machine(dynamics, v, segment.dt, misread, nonlinearities)
 
 
-def estimate_initial_state(response: Response, window: Window, dynamics: Dynamics) -> InitialState:
+def estimate_initial_state(segment: Segment, dynamics: Dynamics) -> InitialState:
     """Estimate the initial state from which the dynamics come closest to what was measured in a window.
 
     Linear least squares on the lean rate, and on the steer angle where it was measured in rad, each weighted by its own
@@ -86,16 +84,16 @@ def estimate_initial_state(response: Response, window: Window, dynamics: Dynamic
     weak prior (zero; `PRIOR_SCALE` times the signal, for hidden starts their standard deviation) keeps apart what the
     window cannot tell apart, such as the slow capsize mode from an offset.
     """
-    found = _linear_start(response, window, dynamics)
+    found = _linear_start(segment, dynamics)
     G = found.channels[0][0]
     influences = _influences(found.channels, found.stds, found.prior)
     peak = float(np.abs(found.lean_rates @ found.x).max())
     return InitialState(found.x, G, *influences, G @ found.x, found.last @ found.x, peak)
 
 
-def explained_lean_rate(response: Response, window: Window, dynamics: Dynamics) -> Array:
+def explained_lean_rate(segment: Segment, dynamics: Dynamics) -> Array:
     """Lean rate (n,) of `estimate_initial_state`, less its mean, without what a measurement does to its start."""
-    found = _linear_start(response, window, dynamics)
+    found = _linear_start(segment, dynamics)
     return found.channels[0][0] @ found.x
 
 
@@ -110,16 +108,16 @@ class _LinearStart(NamedTuple):
     last: Array  # (n, 4 + k) likewise of the last signal of the model, be it measured or not
 
 
-def _linear_start(response: Response, window: Window, dynamics: Dynamics) -> _LinearStart:
+def _linear_start(segment: Segment, dynamics: Dynamics) -> _LinearStart:
     """Search the start of `estimate_initial_state`."""
-    v, misread = measured_speed(response, window)
-    states = free_response(dynamics, v, response.dt, misread)
-    lean_rates = np.einsum("m,nmj->nj", dynamics.lean_rate_read(window.v_mean), states)
+    v, misread = measured_speed(segment)
+    states = free_response(dynamics, v, segment.dt, misread)
+    lean_rates = np.einsum("m,nmj->nj", dynamics.lean_rate_read(segment.window.v_mean), states)
     moved = [lean_rates]
     if "delta" in dynamics.states:
         moved.append(states[:, dynamics.states.index("delta")])
-    free = _offsets(window)
-    channels = [(less(G), y) for less, G, y in zip(free, moved, _measured(response, window), strict=False)]
+    free = _offsets(segment.window)
+    channels = [(less(G), y) for less, G, y in zip(free, moved, _measured(segment), strict=False)]
     sizes = _sizes(channels)
     precision = _prior(sizes, states.shape[-1])
     x: Array = np.zeros(states.shape[-1])
@@ -130,16 +128,13 @@ def _linear_start(response: Response, window: Window, dynamics: Dynamics) -> _Li
     return _LinearStart(x, channels, stds, precision, lean_rates, moved[-1])
 
 
-def nonlinear_initial_state(
-    response: Response, window: Window, machine: WindowMachine, first: InitialState
-) -> InitialState | None:
+def nonlinear_initial_state(segment: Segment, machine: WindowMachine, first: InitialState) -> InitialState | None:
     """Estimate the initial state of the nonlinear motion as `estimate_initial_state` does that of the linear one.
 
     Parameters
     ----------
-    response : Response
+    segment : Segment
         With the lean rate in rad/s.
-    window : Window
     machine : WindowMachine
         Of the window's speeds, see `machine_in`.
     first : InitialState
@@ -158,14 +153,12 @@ def nonlinear_initial_state(
     chance, begin, smaller = np.random.default_rng(0), first, 1.0
     found: list[tuple[float, InitialState]] = []
     for _ in range(1 + MOST_OTHER_STARTS):
-        tried = (_bent_start(response, window, one, begin) for one in machines)
+        tried = (_bent_start(segment, one, begin) for one in machines)
         found += [one for one in tried if one is not None]
         best = min(found, key=lambda one: one[0])[1] if found else None
         if best is None and not of.lossy:
             break
-        if best is not None and (
-            _explains(response, window, best) or not (of.lossy or leaves_more(response, window, best, first))
-        ):
+        if best is not None and (_explains(segment, best) or not (of.lossy or leaves_more(segment, best, first))):
             break
         if not of.lossy:  # where the lean rate alone was measured, a linear start may lean as no bicycle can
             smaller *= SMALLER_START
@@ -173,39 +166,36 @@ def nonlinear_initial_state(
     return best
 
 
-def leaves_more(response: Response, window: Window, start: InitialState, than: InitialState) -> bool:
+def leaves_more(segment: Segment, start: InitialState, than: InitialState) -> bool:
     """Tell whether a motion leaves clearly more of a measured signal than another one does.
 
     Parameters
     ----------
-    response : Response
-    window : Window
+    segment : Segment
     start, than : InitialState
         Of the motion asked about, and of the other one.
     """
-    ys, free = _measured(response, window), _offsets(window)
+    ys, free = _measured(segment), _offsets(segment.window)
     left, other = (_residuals(ys, (one.lean_rate, one.steer), free) for one in (start, than))
     return any(np.std(y) > MOST_UNEXPLAINED * np.std(z) for y, z in zip(left, other, strict=True))
 
 
-def _explains(response: Response, window: Window, start: InitialState) -> bool:
+def _explains(segment: Segment, start: InitialState) -> bool:
     """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
-    ys = _measured(response, window)
-    for y, left in zip(ys, _residuals(ys, (start.lean_rate, start.steer), _offsets(window)), strict=True):
+    ys = _measured(segment)
+    for y, left in zip(ys, _residuals(ys, (start.lean_rate, start.steer), _offsets(segment.window)), strict=True):
         noise = white_noise_variance(y) ** 0.5
         if np.std(left) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
             return False
     return True
 
 
-def _bent_start(
-    response: Response, window: Window, machine: WindowMachine, first: InitialState
-) -> tuple[float, InitialState] | None:
+def _bent_start(segment: Segment, machine: WindowMachine, first: InitialState) -> tuple[float, InitialState] | None:
     """Search the start of one nonlinear motion, see `nonlinear_initial_state`; also how unlikely it is."""
-    ys = _measured(response, window)
+    ys = _measured(segment)
     sizes = _sizes([(first.unit_responses, y) for y in ys])
     prior = _prior(sizes, len(first.x))
-    free = _offsets(window)
+    free = _offsets(segment.window)
     here = next(
         (one for k in range(MOST_HALVINGS) if (one := _motion(machine, GENTLER**k * first.x, ys, free)).upright), None
     )
@@ -269,13 +259,12 @@ class _Motion:
         return sum(squares) + float(self.x @ prior @ self.x)
 
 
-def _measured(response: Response, window: Window) -> list[Array]:
+def _measured(segment: Segment) -> list[Array]:
     """Lean rate (n,), and the steer angle where it was measured in rad and an encoder was read, less free offsets."""
-    ys = [response.phi_dot[window.rows]]
-    if response.delta is not None and response.phi_dot_unit == "rad/s":
-        steer = response.delta[window.rows]
+    ys, steer = [segment.phi_dot], segment.delta
+    if steer is not None and segment.response.phi_dot_unit == "rad/s":
         ys += [steer] if np.ptp(steer) > 0.0 else []
-    return [less(y) for less, y in zip(_offsets(window), ys, strict=False)]
+    return [less(y) for less, y in zip(_offsets(segment.window), ys, strict=False)]
 
 
 def _motion(machine: WindowMachine, x: Array, ys: Sequence[Array], free: Offsets) -> _Motion:

@@ -22,7 +22,7 @@ import numpy as np
 
 from riderless.experiments.analysis.estimators.coloured_noise import coloured_covariance
 from riderless.experiments.analysis.identification.initial_state import PRIOR_SCALE
-from riderless.experiments.datatypes import Response, Window
+from riderless.experiments.datatypes import Segment, Window
 from riderless.experiments.dynamics import Dynamics, Theory
 from riderless.experiments.theory.free_response import (
     BICYCLE_STARTS,
@@ -33,7 +33,6 @@ from riderless.experiments.theory.free_response import (
     free_responses,
 )
 from riderless.experiments.theory.kalman import InnovationFilter, innovation_filter
-from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.loop_parts.instruments import gyro_readings, pitched_gyros, yaw_rate
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, DELTA_DOT, STATES
@@ -54,8 +53,8 @@ OF_QUANTITIES, OF_SPEED = slice(None, -1), -1  # columns of a derivative: by eac
 
 
 @dataclass(frozen=True, repr=False)
-class Segment:
-    """Window with its theory and the measured channels (n,), each less its mean."""
+class AveragedWindow:
+    """Window with its theory and the measured channels (n,) in averaged rows, each less its mean."""
 
     theory: Theory
     window: Window
@@ -68,13 +67,14 @@ class Segment:
     turning: Array | None = None  # (k n,) -1 to 1: which way the steer turns
 
     @classmethod
-    def of(cls, response: Response, window: Window, theory: Theory | None = None) -> "Segment":
+    def of(cls, segment: Segment) -> "AveragedWindow":
         """Cut a window's rows, averaged over `AVERAGING_TIME`: lean rate, and steer and yaw rate where measured in SI.
 
         Averages of a few samples keep what noise leaves to learn; they shrink every channel of a motion alike.
         """
+        response, window = segment.response, segment.window
         k = max(1, round(AVERAGING_TIME / response.dt))
-        n = (window.stop - window.start) // k
+        n = len(segment) // k
         rows = slice(window.start, window.start + n * k)
         found = {"phi_dot": response.phi_dot}
         if response.phi_dot_unit == "rad/s":
@@ -90,8 +90,7 @@ class Segment:
         played = None if response.T_played is None or not response.T_played[rows].any() else response.T_played[rows]
         delta = response.delta if "delta" in channels else None
         turning = None if delta is None else _turning(delta[rows], response.dt)
-        known = theory or theory_for(response)
-        return cls(known, window, k * response.dt, v, channels, misread, v_std, played, turning)
+        return cls(segment.theory, window, k * response.dt, v, channels, misread, v_std, played, turning)
 
     @cached_property
     def sizes(self) -> dict[str, float]:
@@ -109,7 +108,7 @@ class Segment:
         return innovation_filter(self.theory.dynamics(), shown, least, v, self.dt, len(self.v))
 
     def __repr__(self) -> str:
-        return f"Segment({self.window!r}, {', '.join(self.channels)}, {len(self.v)} rows)"
+        return f"AveragedWindow({self.window!r}, {', '.join(self.channels)}, {len(self.v)} rows)"
 
     def whitened(self, columns: Mapping[str, Array]) -> dict[str, Array]:
         """Each channel's k columns (n, k) as innovations; as they are where theory knows of no noise.
@@ -128,7 +127,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Linearisation:
-    """Linearisation of a segment about values of p quantities: residual (N,) and Jacobian (N, p), starts solved for."""
+    """Linearisation of a window about values of p quantities: residual (N,) and Jacobian (N, p), starts solved for."""
 
     residual: Array  # weighed, all channels one after the other, as innovations where there is a filter
     jacobian: Array
@@ -148,13 +147,13 @@ class Linearisation:
 
 
 def linearise(
-    segment: Segment, values: Mapping[str, float], names: Sequence[str], steps: Array, stds: Mapping[str, float]
+    averaged: AveragedWindow, values: Mapping[str, float], names: Sequence[str], steps: Array, stds: Mapping[str, float]
 ) -> Linearisation:
-    """Linearise a segment's residual about values of quantities, with its starts solved for.
+    """Linearise a window's residual about values of quantities, with its starts solved for.
 
     Parameters
     ----------
-    segment : Segment
+    averaged : AveragedWindow
     values : mapping of str to float
         Of the quantities that are not nominal, SI.
     names : sequence of str
@@ -164,20 +163,20 @@ def linearise(
     stds : mapping of str to float
         Standard deviation of each channel's residual, for its weight; of the channel itself where it is missing.
     """
-    theories = _varied(segment.theory, values, names, steps)
-    outputs = _outputs(segment, theories)  # per channel (2 + p, n, 4 + k)
-    forced = _forced(segment, theories)  # per channel (2 + p, n)
+    theories = _varied(averaged.theory, values, names, steps)
+    outputs = _outputs(averaged, theories)  # per channel (2 + p, n, 4 + k)
+    forced = _forced(averaged, theories)  # per channel (2 + p, n)
     if not all(np.isfinite(G).all() for G in outputs.values()):
         raise InputError("wanted a motion that stays finite, found one that does not: take other values")
-    sizes, channels = segment.sizes, list(outputs)
+    sizes, channels = averaged.sizes, list(outputs)
     n_starts = next(iter(outputs.values())).shape[-1]
     offsets = np.eye(len(channels))
-    free = {name: y - forced[name][NOMINAL] for name, y in segment.channels.items()}
+    free = {name: y - forced[name][NOMINAL] for name, y in averaged.channels.items()}
     columns = {
         name: np.column_stack([y, outputs[name][NOMINAL], np.tile(sizes[name] * offset, (len(y), 1))])
         for (name, y), offset in zip(free.items(), offsets, strict=True)
     }
-    white, unit = segment.whitened(columns), dict.fromkeys(channels, 1.0) if segment.filter else sizes
+    white, unit = averaged.whitened(columns), dict.fromkeys(channels, 1.0) if averaged.filter else sizes
     weights = {name: stds.get(name, unit[name]) for name in channels}
     prior = _prior(sizes, n_starts)
     rows = np.vstack([*(white[name] / weights[name] for name in channels), prior])
@@ -189,8 +188,8 @@ def linearise(
         for name, H in outputs.items()
     }
     for name in channels:
-        moves[name][:, OF_SPEED] *= segment.v_std / (SPEED_SHARE * max(float(segment.v.mean()), MIN_SPEED_SCALED))
-    moved = np.vstack([change / weights[name] for name, change in segment.whitened(moves).items()])
+        moves[name][:, OF_SPEED] *= averaged.v_std / (SPEED_SHARE * max(float(averaged.v.mean()), MIN_SPEED_SCALED))
+    moved = np.vstack([change / weights[name] for name, change in averaged.whitened(moves).items()])
     moved = np.vstack([moved, np.zeros((len(prior) + 1, moved.shape[1]))])
     y = np.append(y, 0.0)
     G = np.column_stack([np.vstack([G, np.zeros(G.shape[1])]), moved[:, OF_SPEED]])
@@ -201,7 +200,7 @@ def linearise(
     jacobian -= q @ (q.T @ jacobian)
     columns = {name: np.column_stack([known, moves[name][:, OF_SPEED]]) for name, known in columns.items()}
     curves = {name: known[:, MODELLED] @ x for name, known in columns.items()}
-    left = segment.whitened({name: known[:, :1] - curves[name][:, None] for name, known in columns.items()})
+    left = averaged.whitened({name: known[:, :1] - curves[name][:, None] for name, known in columns.items()})
     stds = {name: max(float(np.std(left[name])), RESIDUAL_FLOOR * unit[name]) for name in channels}
     curves = {name: curve + forced[name][NOMINAL] for name, curve in curves.items()}
     return Linearisation(y - G @ x, jacobian, curves, stds, x[:-1])
@@ -223,42 +222,42 @@ def _prior(sizes: Mapping[str, float], n_starts: int) -> Array:
     return np.column_stack([np.zeros(len(precision)), precision])
 
 
-def _outputs(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
+def _outputs(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, Array]:
     """Channels of the motion from each unit start, for several theories at once; (q, n, 4 + k) each."""
     several = [theory.dynamics() for theory in theories]
-    states = free_responses(several, segment.v, segment.dt, segment.misread)
-    found = _shown(segment, theories, several, states)
-    return {name: found[name] for name in segment.channels}
+    states = free_responses(several, averaged.v, averaged.dt, averaged.misread)
+    found = _shown(averaged, theories, several, states)
+    return {name: found[name] for name in averaged.channels}
 
 
-def _forced(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
+def _forced(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, Array]:
     """Channels of the motion from rest under what is known of the torques on the steer axis, (q, n) each."""
-    n, several = len(segment.v), [theory.dynamics() for theory in theories]
+    n, several = len(averaged.v), [theory.dynamics() for theory in theories]
     gains, friction = (
         np.array([theory.nominal(name) for theory in theories]) for name in ("drive_gain", "steer_dry_friction")
     )
-    if segment.played is None and not friction.any():
-        return dict.fromkeys(segment.channels, np.zeros((len(theories), n)))
-    if segment.turning is None:
+    if averaged.played is None and not friction.any():
+        return dict.fromkeys(averaged.channels, np.zeros((len(theories), n)))
+    if averaged.turning is None:
         raise InputError("wanted steer as measured where a torque on it is known or sought, found none")
-    turning = segment.turning
-    played = np.zeros(len(turning)) if segment.played is None else segment.played
-    k, v = len(turning) // n, float(segment.v.mean())
+    turning = averaged.turning
+    played = np.zeros(len(turning)) if averaged.played is None else averaged.played
+    k, v = len(turning) // n, float(averaged.v.mean())
     states = []
     for one, gain, size in zip(several, gains, friction, strict=True):
         if one.dt is None:
-            x = forced_response(one, v, segment.dt / k, gain * played - size * turning)
+            x = forced_response(one, v, averaged.dt / k, gain * played - size * turning)
         else:
-            x = commanded_response(one, v, segment.dt / k, played, -size * turning)
+            x = commanded_response(one, v, averaged.dt / k, played, -size * turning)
         states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
     most = max(x.shape[1] for x in states)  # a delay beyond one sample has more states
     states = [np.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0))) for x in states]
-    found = _shown(segment, theories, several, np.array(states))
-    return {name: found[name][..., 0] for name in segment.channels}
+    found = _shown(averaged, theories, several, np.array(states))
+    return {name: found[name][..., 0] for name in averaged.channels}
 
 
 def _shown(
-    segment: Segment, theories: Sequence[Theory], several: Sequence[Dynamics], states: Array
+    averaged: AveragedWindow, theories: Sequence[Theory], several: Sequence[Dynamics], states: Array
 ) -> dict[str, Array]:
     """Readings of the sensors in states (q, n, m, j); (q, n, j) each."""
     found = {}
@@ -272,7 +271,7 @@ def _shown(
     still, per_speed = (np.einsum("qm,qnmj->qnj", rows[:, i], states[:, :, BICYCLE_STARTS]) for i in (0, 1))
     lean_rate = np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)
     gyros = np.array([pitched_gyros(theory.nominal("imu_pitch")) for theory in theories])
-    rates = np.stack([lean_rate, still + segment.v[:, None] * per_speed])
+    rates = np.stack([lean_rate, still + averaged.v[:, None] * per_speed])
     found["phi_dot"], found["psi_dot"] = np.einsum("qab,bqnj->aqnj", gyros, rates)
     return found
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from riderless.experiments.analysis.identification.identify import Identification
-from riderless.experiments.analysis.identification.output_error import Linearisation, Segment, linearise
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
 from riderless.firmware_interface.child_processes import end_with_parent
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -62,7 +62,7 @@ class Profile:
 
 
 def profiles(
-    segments: Sequence[Segment],
+    windows: Sequence[AveragedWindow],
     found: Identification,
     level: float = 0.95,
     jobs: int = 1,
@@ -72,7 +72,7 @@ def profiles(
 
     Parameters
     ----------
-    segments : sequence of Segment
+    windows : sequence of AveragedWindow
         Those that the quantities were identified from.
     found : Identification
     level : float
@@ -82,7 +82,7 @@ def profiles(
     on_progress : callable
         Told how many are done, of how many, and the last one's name.
     """
-    work = _Work(tuple(segments), found, level)
+    work = _Work(tuple(windows), found, level)
     total, done = len(found.names), dict[int, Profile]()
     if jobs <= 1 or total == 1:
         for i in range(total):
@@ -114,7 +114,7 @@ def _profile_there(i: int) -> Profile:
 class _Work:
     """All that a profile is computed from."""
 
-    segments: tuple[Segment, ...]
+    windows: tuple[AveragedWindow, ...]
     found: Identification
     level: float
 
@@ -125,7 +125,7 @@ class _Work:
             np.linalg.pinv(self._information(self._linearised(found.values, range(len(found.names))))), float
         )
         scaling = white[i, i] / max(found.covariance[i, i], np.finfo(float).tiny)
-        dof = len(self.segments) - len(found.names)
+        dof = len(self.windows) - len(found.names)
         tail = 0.5 + 0.5 * self.level
         limit = float(stdtrit(dof, tail)) if found.cluster_robust and dof > 0 else float(ndtri(tail))
         sides = [self._walk(i, sign, white, scaling, limit) for sign in (-1.0, 1.0)]
@@ -190,8 +190,8 @@ class _Work:
         names = [found.names[j] for j in which]
         steps = QUANTITY_SHARE * found.scale[list(which)]
         return [
-            linearise(segment, values, names, steps, std)
-            for segment, std in zip(self.segments, found.weights, strict=True)
+            linearise(averaged, values, names, steps, std)
+            for averaged, std in zip(self.windows, found.weights, strict=True)
         ]
 
     def _information(self, linear: Sequence[Linearisation]) -> Array:

@@ -18,9 +18,8 @@ from riderless.experiments.analysis.identification.initial_state import InitialS
 from riderless.experiments.analysis.verdict.simulated_motion import MachineSteps
 from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
 from riderless.experiments.analysis.windows.cut import measured_speed
-from riderless.experiments.datatypes import Comparison, Dynamics, Response, Theory, Window
+from riderless.experiments.datatypes import Comparison, Dynamics, Segment
 from riderless.experiments.theory.free_response import BICYCLE_STARTS, free_response
-from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, DELTA_DOT
@@ -40,30 +39,29 @@ _ENCODER = MEASURED_CHANNELS.index("delta_meas")
 class KickedWindow:
     """Window with the motion of its machine since the kick; the changes (n, 2) are of lean rate and steer in it."""
 
-    response: Response
-    since: Window  # the window, and what comes before it since the kick
+    segment: Segment
+    since: Segment  # the window, and what comes before it since the kick
     rows: slice  # of the window in that
-    theory: Theory
     x: Array  # (4,) at the kick
     states: Array  # (m, M) that follow
 
     @classmethod
-    def of(cls, response: Response, window: Window) -> "KickedWindow":
+    def of(cls, segment: Segment) -> "KickedWindow":
         """Find the state at the kick that explains lean rate and steer in the window."""
-        before = min(round(KICK_TO_WINDOW / response.dt), window.start)
-        since, rows = replace(window, start=window.start - before), slice(before, None)
-        theory = theory_for(response)
-        dynamics = theory.dynamics()
-        states = free_response(dynamics, *_speeds(response, since))[..., BICYCLE_STARTS]
+        window, dynamics = segment.window, segment.dynamics
+        before = min(round(KICK_TO_WINDOW / segment.dt), window.start)
+        since = replace(segment, window=replace(window, start=window.start - before))
+        rows = slice(before, None)
+        states = free_response(dynamics, *_speeds(since))[..., BICYCLE_STARTS]
         read = dynamics.lean_rate_read(window.v_mean)
-        signals = [(np.einsum("m,nmj->nj", read, states)[rows], response.phi_dot[window.rows])]
-        if response.delta is not None:
-            signals.append((states[rows, DELTA], response.delta[window.rows]))
+        signals = [(np.einsum("m,nmj->nj", read, states)[rows], segment.phi_dot)]
+        if segment.delta is not None:
+            signals.append((states[rows, DELTA], segment.delta))
         weighed = [
             ((G - G.mean(axis=0)) / np.std(y), (y - y.mean()) / np.std(y)) for G, y in signals if np.ptp(y) > 0.0
         ]
         x = np.linalg.lstsq(np.vstack([G for G, _ in weighed]), np.concatenate([y for _, y in weighed]), rcond=None)[0]
-        return cls(response, since, rows, theory, x, states @ x)
+        return cls(segment, since, rows, x, states @ x)
 
     def change(self, name: str, size: float) -> Array | None:
         """Change (n, 2) by an error; None where no machine can have that.
@@ -77,57 +75,58 @@ class KickedWindow:
         """
         if name == DRY_FRICTION.name:
             return self._by_friction(size) if size >= 0.0 else None
-        value = self.theory.nominal(name) + size
-        if not self.theory.range(name).allows(value):
+        theory = self.segment.theory
+        value = theory.nominal(name) + size
+        if not theory.range(name).allows(value):
             return None
         if name in STEER_SENSOR:
-            return self._by_sensor(_misreading(self.theory.dynamics(), name, size))
+            return self._by_sensor(_misreading(theory.dynamics(), name, size))
         return self.change_to({name: value})
 
     def change_to(self, values: Mapping[str, float]) -> Array | None:
         """Change (n, 2) by other values of parameters and quantities, SI; None where no machine has them."""
         try:
-            return self._by_machine(self.theory.dynamics(values))
+            return self._by_machine(self.segment.theory.dynamics(values))
         except InputError:
             return None
 
     def _by_sensor(self, error: Array) -> Array:
         """Let the steer be read with an error, a row (m,) on the state."""
-        change = self._by_machine(_misled(self.theory.dynamics(), error))
+        change = self._by_machine(_misled(self.segment.dynamics, error))
         change[:, 1] += (self.states @ error)[self.rows]
         return change
 
     def _by_friction(self, size: float) -> Array:
         """Ride with dry friction of a size [N m]; nothing where theory does not know the torque on the steer."""
-        machine = MachineSteps.of(self.response, self.since)
+        machine = MachineSteps.of(self.since)
         if machine is None:
-            return 0.0 * self._shown(self.states, self.theory.dynamics())
+            return 0.0 * self._shown(self.states, self.segment.dynamics)
         start = np.zeros(machine.embed.shape[1])
         start[BICYCLE_STARTS] = self.x
         return (machine.ride(start, ((DRY_FRICTION, size),)) - machine.ride(start))[self.rows]
 
     def _by_machine(self, moved: Dynamics) -> Array:
-        states = free_response(moved, *_speeds(self.response, self.since))[..., BICYCLE_STARTS]
-        return self._shown(states @ self.x, moved) - self._shown(self.states, self.theory.dynamics())
+        states = free_response(moved, *_speeds(self.since))[..., BICYCLE_STARTS]
+        return self._shown(states @ self.x, moved) - self._shown(self.states, self.segment.dynamics)
 
     def _shown(self, states: Array, dynamics: Dynamics) -> Array:
-        read = dynamics.lean_rate_read(self.since.v_mean)
+        read = dynamics.lean_rate_read(self.since.window.v_mean)
         return np.column_stack([states @ read, states[:, DELTA]])[self.rows]
 
 
-def moved_by(response: Response, rows: slice, change: Array) -> Response:
-    """Recording whose lean rate and steer have changed (n, 2) in some rows."""
-    phi_dot = response.phi_dot.copy()
+def moved_by(segment: Segment, change: Array) -> Segment:
+    """Window whose lean rate and steer have changed (n, 2)."""
+    response, rows = segment.response, segment.window.rows
+    phi_dot, delta = response.phi_dot.copy(), response.delta
     phi_dot[rows] += change[:, 0]
-    if response.delta is None:
-        return replace(response, phi_dot=phi_dot)
-    delta = response.delta.copy()
-    delta[rows] += change[:, 1]
-    return replace(response, phi_dot=phi_dot, delta=delta)
+    if delta is not None:
+        delta = delta.copy()
+        delta[rows] += change[:, 1]
+    return replace(segment, response=replace(response, phi_dot=phi_dot, delta=delta))
 
 
-def _speeds(response: Response, window: Window) -> tuple[Array, float]:
-    return measured_speed(response, window)[0], response.dt
+def _speeds(segment: Segment) -> tuple[Array, float]:
+    return measured_speed(segment)[0], segment.dt
 
 
 def _misreading(dynamics: Dynamics, name: str, size: float) -> Array:
@@ -184,11 +183,10 @@ class WindowErrors:
     found: dict[tuple[str, float], ErrorEffect] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, response: Response, comparison: Comparison) -> "WindowErrors":
+    def of(cls, comparison: Comparison) -> "WindowErrors":
         """Prepare a window with a fit that has an influence."""
-        kicked = KickedWindow.of(response, comparison.window)
-        start = estimate_initial_state(response, comparison.window, kicked.theory.dynamics())
-        return cls(comparison, kicked, start)
+        segment = comparison.segment
+        return cls(comparison, KickedWindow.of(segment), estimate_initial_state(segment, segment.dynamics))
 
     def slopes(self, names: Sequence[str], sizes: Sequence[float]) -> Array:
         """Slopes (2, p) of small errors, as `ErrorEffect` has them, from sizes [SI] that are taken for small."""
@@ -223,12 +221,10 @@ class WindowErrors:
 
     def _with_error(self, change: Array) -> tuple[Array, Array]:
         """Estimate the window with a change (n, 2) of lean rate and steer: what it moves, and the covariance."""
-        window, fit = self.comparison.window, self.comparison.fit
-        moved = moved_by(self.kicked.response, window.rows, change)
-        dynamics = self.kicked.theory.dynamics()
-        again = estimate_alike(moved.t[window.rows], moved.phi_dot[window.rows], fit)
-        start = estimate_initial_state(moved, window, dynamics)
-        covariance = like_for_like(moved, window, again, dynamics, start).covariance
+        moved = moved_by(self.comparison.segment, change)
+        again = estimate_alike(moved.t, moved.phi_dot, self.comparison.fit)
+        start = estimate_initial_state(moved, moved.dynamics)
+        covariance = like_for_like(moved, again, start).covariance
         if not (again.ok and np.isfinite(covariance).all()):
             covariance = self.comparison.prediction.difference_covariance
         return self._seen(start, change), covariance

@@ -16,10 +16,9 @@ from scipy.special import chdtri, chndtrinc
 from riderless.experiments.analysis.identification.initial_state import explained_lean_rate
 from riderless.experiments.analysis.power.changed_window import SIDES, WindowErrors
 from riderless.experiments.analysis.power.detectable_size import largest_size, settled_sizes
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, by_condition, comparable_windows
-from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.analysis.windows.grouping import by_condition, comparable_windows
+from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import plain_name, shown_unit, unit_of
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 from riderless.models.tables import plain_number
@@ -70,7 +69,7 @@ def detectable(covariance: Array, slopes: Array, significance: float) -> Array:
         return np.asarray(np.sqrt(size / information))
 
 
-def like_for_like_slopes(group: WindowsOfBicycle, names: Sequence[str]) -> Array:
+def like_for_like_slopes(group: Sequence[Comparison], names: Sequence[str]) -> Array:
     """Change (2 k, p) of what is measured minus predicted, by SI unit of each quantity: re, im of each condition.
 
     Taken on the first window of each condition: the model's motion is explained again from its own start, and the
@@ -78,30 +77,30 @@ def like_for_like_slopes(group: WindowsOfBicycle, names: Sequence[str]) -> Array
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
     names : sequence of str
     """
-    return np.vstack([_slopes_of_window(*own[0], names) for own in by_condition(group).values()])
+    return np.vstack([_slopes_of_window(own[0], names) for own in by_condition(group).values()])
 
 
-def _slopes_of_window(response: Response, c: Comparison, names: Sequence[str]) -> Array:
+def _slopes_of_window(c: Comparison, names: Sequence[str]) -> Array:
     """Slopes (2, p) of one window."""
-    theory = theory_for(response)
+    theory = c.segment.theory
     slopes = np.zeros((2, len(names)))
     if not c.fit.influence.size:
         return slopes
-    here = explained_lean_rate(response, c.window, theory.dynamics())
+    here = explained_lean_rate(c.segment, theory.dynamics())
     for i, name in enumerate(names):
         step = _SLOPE_STEP * theory.usual(name)
         try:
             dynamics = theory.dynamics({name: theory.nominal(name) + step})
         except InputError:
             continue
-        slopes[:, i] = c.fit.influence @ (explained_lean_rate(response, c.window, dynamics) - here) / step
+        slopes[:, i] = c.fit.influence @ (explained_lean_rate(c.segment, dynamics) - here) / step
     return slopes
 
 
-def power_table(group: WindowsOfBicycle, covariance: Array, significance: float) -> tuple[Detectable, ...]:
+def power_table(group: Sequence[Comparison], covariance: Array, significance: float) -> tuple[Detectable, ...]:
     """Smallest deviations that a campaign would have seen, of the quantities a lab cares about.
 
     A small deviation moves the eigenvalues in proportion; from there each is tried at the size at which it would be
@@ -110,7 +109,7 @@ def power_table(group: WindowsOfBicycle, covariance: Array, significance: float)
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
         Windows of all conditions.
     covariance : (2 k, 2 k)
         Of their residuals.
@@ -118,7 +117,7 @@ def power_table(group: WindowsOfBicycle, covariance: Array, significance: float)
     """
     group = comparable_windows(group)
     tried = _TriedDeviations(group, covariance, significance)
-    small, theory = detectable(covariance, tried.slopes, significance), theory_for(group[0][0])
+    small, theory = detectable(covariance, tried.slopes, significance), group[0].segment.theory
     largest = np.array([largest_size(theory.nominal(name), theory.range(name)) for name in POWER_QUANTITIES])
     usual = np.array([theory.usual(name) for name in POWER_QUANTITIES])
     seen, _ = settled_sizes(small, tried.sizes_seen, usual, largest)
@@ -130,14 +129,14 @@ class _TriedDeviations:
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
     covariance : (2 k, 2 k)
         Of the conditions' residuals.
     significance : float
     """
 
-    def __init__(self, group: WindowsOfBicycle, covariance: Array, significance: float) -> None:
-        self._windows = [(*own[0], len(own)) for own in by_condition(group).values()]
+    def __init__(self, group: Sequence[Comparison], covariance: Array, significance: float) -> None:
+        self._windows = [(own[0], len(own)) for own in by_condition(group).values()]
         self._covariance, self._rejected_from = covariance, float(chdtri(len(covariance), significance))
         drawn = np.random.default_rng(NOISES_SEED).standard_normal((NOISES_DRAWN, len(covariance)))
         self._noise = drawn @ np.linalg.cholesky(covariance).T
@@ -179,9 +178,9 @@ class _TriedDeviations:
         moved = np.outer(SIDES, size * self.slopes[:, i])
         covariances = np.array([self._covariance] * len(SIDES))
         for j in self._telling(i):
-            response, c, windows = self._windows[j]
+            c, windows = self._windows[j]
             if j not in self._errors:
-                self._errors[j] = WindowErrors.of(response, c)
+                self._errors[j] = WindowErrors.of(c)
             (effect,) = self._errors[j].effects([POWER_QUANTITIES[i]], [size])
             parts = np.arange(2 * j, 2 * j + 2)
             moved[:, parts] = effect.moved
@@ -195,7 +194,7 @@ class _TriedDeviations:
         told = np.sum(self.slopes[:, i].reshape(-1, 2) ** 2 / variances, axis=1)
         order = np.argsort(-told, kind="stable")
         enough = int(np.searchsorted(np.cumsum(told[order]), NEARLY_ALL * told.sum())) + 1
-        return [int(j) for j in order[:enough] if self._windows[j][1].fit.influence.size and told[j] > 0.0]
+        return [int(j) for j in order[:enough] if self._windows[j][0].fit.influence.size and told[j] > 0.0]
 
 
 def power_sentence(table: Sequence[Detectable]) -> str:

@@ -10,9 +10,7 @@ from riderless.experiments.analysis.estimators import estimate_alike
 from riderless.experiments.analysis.power.changed_window import FORESEEN_ERRORS, KickedWindow, WindowErrors, moved_by
 from riderless.experiments.analysis.power.expected_power import ExpectedCondition, LargeErrors
 from riderless.experiments.analysis.power.power import like_for_like_slopes
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
-from riderless.experiments.datatypes import Comparison, Response
-from riderless.experiments.theory.theory import theory_for
+from riderless.experiments.datatypes import Comparison
 from riderless.models.array_types import Array
 
 
@@ -26,19 +24,19 @@ class RehearsedCondition:
     runs: int
 
     @classmethod
-    def of(cls, label: str, pairs: WindowsOfBicycle, runs: int) -> "RehearsedCondition":
+    def of(cls, label: str, comparisons: Sequence[Comparison], runs: int) -> "RehearsedCondition":
         """Prepare the windows of one rehearsal; the condition has so many runs.
 
         Parameters
         ----------
         label : str
-        pairs : sequence of (Response, Comparison)
+        comparisons : sequence of Comparison
             With fits that have an influence.
         runs : int
         """
-        stds = theory_for(pairs[0][0]).uncertain
-        by_parameter = np.mean([like_for_like_slopes([pair], list(stds)) for pair in pairs], axis=0)
-        windows = [WindowErrors.of(*pair) for pair in pairs]
+        stds = comparisons[0].segment.theory.uncertain
+        by_parameter = np.mean([like_for_like_slopes([c], list(stds)) for c in comparisons], axis=0)
+        windows = [WindowErrors.of(c) for c in comparisons]
         return cls(label, windows, by_parameter * np.array(list(stds.values())), runs)
 
     def expected(self, sizes: Array, small: bool = False) -> ExpectedCondition:
@@ -68,25 +66,25 @@ class RehearsedCondition:
 # machine does: rehearsed with the bicycle that theory knows, a campaign would see smaller errors than it will.
 
 
-def given_by(drawn: Mapping[str, float], windows: WindowsOfBicycle) -> WindowsOfBicycle:
+def given_by(drawn: Mapping[str, float], windows: Sequence[Comparison]) -> Sequence[Comparison]:
     """Windows as the drawn bicycle would have given them; those that it would not have given are left out.
 
     Parameters
     ----------
     drawn : mapping
         Of `riderless.experiments.theory.uncertainty_bands.draw_machine`.
-    windows : sequence of (Response, Comparison)
+    windows : sequence of Comparison
         Of a rehearsal.
     """
-    found = (_given_by(drawn, response, c) for response, c in windows)
-    return [pair for pair in found if pair is not None] if drawn else list(windows)
+    found = (_given_by(drawn, c) for c in windows)
+    return [c for c in found if c is not None] if drawn else list(windows)
 
 
-def _given_by(drawn: Mapping[str, float], response: Response, c: Comparison) -> tuple[Response, Comparison] | None:
-    change = KickedWindow.of(response, c.window).change_to(drawn)
+def _given_by(drawn: Mapping[str, float], c: Comparison) -> Comparison | None:
+    change = KickedWindow.of(c.segment).change_to(drawn)
     if change is None or not np.isfinite(change).all():
         return None
-    moved = moved_by(response, c.window.rows, change)
-    fit = estimate_alike(moved.t[c.window.rows], moved.phi_dot[c.window.rows], c.fit)
-    compared = compare(moved, [c.window], [fit])
-    return (moved, compared[0]) if compared and compared[0].comparable else None
+    moved = moved_by(c.segment, change)
+    fit = estimate_alike(moved.t, moved.phi_dot, c.fit)
+    compared = compare(moved, fit) if fit.ok else None
+    return compared if compared is not None and compared.comparable else None

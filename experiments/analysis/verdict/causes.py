@@ -12,15 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
-from riderless.experiments.analysis.identification.output_error import Segment, linearise
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
 from riderless.experiments.analysis.verdict.candidate import CandidateCause, impossible, nearest_possible
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from riderless.experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
 from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import Theory, unit_of
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array, ComplexArray
 from riderless.models.errors import InputError
 
@@ -31,7 +29,7 @@ AS_GOOD = 0.8  # of what the best cause explains: one that cannot be is told of 
 
 
 def find_causes(
-    group: WindowsOfBicycle,
+    group: Sequence[Comparison],
     leftover_of: Callable[[], Leftover],
     tell: Callable[[str], None] = lambda name: None,
 ) -> list[CandidateCause]:
@@ -39,7 +37,7 @@ def find_causes(
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
     leftover_of : callable
         Gives the leftover of the same windows.
     tell : callable
@@ -47,7 +45,7 @@ def find_causes(
     """
     tell("all quantities")
     leftover = leftover_of()
-    ranked = rank_causes([Segment.of(r, c.window) for r, c in some_windows(group, WINDOWS_SEARCHED)])
+    ranked = rank_causes([AveragedWindow.of(c.segment) for c in some_windows(group, WINDOWS_SEARCHED)])
     found = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
     tried = nonlinear_causes(group, leftover, tell)
     nominal = linear_predictions(group, {})
@@ -57,7 +55,7 @@ def find_causes(
             tried.append(_on_eigenvalues(group, leftover, nominal, cause))
         except InputError:  # a machine that cannot be is no candidate
             continue
-    before = leftover.chi2([c for _, c in group])
+    before = leftover.chi2(group)
     tried = sorted((replace(one, chi2_before=before) for one in tried), key=lambda cause: cause.chi2_left)
     untried = found[CAUSES_PREDICTED_AGAIN:]
     return (tried + untried)[:CAUSES_REPORTED] + _impossible_but_better(ranked, found)
@@ -74,21 +72,21 @@ def _impossible_but_better(ranked: Sequence[CandidateCause], found: Sequence[Can
     ]
 
 
-def rank_causes(segments: Sequence[Segment]) -> list[CandidateCause]:
+def rank_causes(windows: Sequence[AveragedWindow]) -> list[CandidateCause]:
     """Rank the quantities, each moved alone to where the motion fits best; the one that explains most first.
 
     None is moved beyond what is possible. One whose best value lies there is told of (`CandidateCause.outside`), and
     explains only what its nearest possible value does; the last are those that cannot move at all.
     """
-    theory = segments[0].theory
+    theory = windows[0].theory
     names, steps = _differentiable(theory)
     scale = np.array([theory.usual(name) for name in names])
     p = len(names)
     H, C, g = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
     nothing = np.zeros(0)
-    for segment in segments:
-        stds = linearise(segment, {}, (), nothing, {}).stds
-        here = linearise(segment, {name: theory.nominal(name) for name in names}, names, steps, stds)
+    for window in windows:
+        stds = linearise(window, {}, (), nothing, {}).stds
+        here = linearise(window, {name: theory.nominal(name) for name in names}, names, steps, stds)
         J = here.jacobian * scale
         H, g, C = H + J.T @ J, g + J.T @ here.residual, C + np.outer(scale, scale) * here.score_covariance()
     felt = np.flatnonzero(np.diag(H) > 1e-9)  # a linear bicycle does not feel every parameter
@@ -150,13 +148,13 @@ def _within_the_possible(theory: Theory, name: str, score: float, precision: flo
 
 
 def _on_eigenvalues(
-    group: WindowsOfBicycle, leftover: Leftover, nominal: ComplexArray, cause: CandidateCause
+    group: Sequence[Comparison], leftover: Leftover, nominal: ComplexArray, cause: CandidateCause
 ) -> CandidateCause:
     """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two.
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
     leftover : Leftover
         Of the same windows.
     nominal : (N,) complex
@@ -165,7 +163,7 @@ def _on_eigenvalues(
     """
     change = linear_predictions(group, {cause.name: cause.moved}) - nominal
     by_motion = replace(cause, chi2_left=leftover.chi2(_again(group, change)))
-    theory = theory_for(group[0][0])
+    theory = group[0].segment.theory
     share = _share_wanted(group, change)
     moved = nearest_possible(theory, cause.name, cause.nominal + share * (cause.moved - cause.nominal))
     deviations = (moved - cause.nominal) / theory.usual(cause.name)
@@ -174,16 +172,16 @@ def _on_eigenvalues(
     return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
 
 
-def _share_wanted(group: WindowsOfBicycle, change: ComplexArray) -> float:
+def _share_wanted(group: Sequence[Comparison], change: ComplexArray) -> float:
     """Share of a change (N,) of the predictions with which the windows agree best, were it in proportion to a move."""
-    std = np.array([c.prediction.difference_std for _, c in group])
-    z = np.array([(c.z_re, c.z_im) for _, c in group])
+    std = np.array([c.prediction.difference_std for c in group])
+    z = np.array([(c.z_re, c.z_im) for c in group])
     d = np.column_stack([change.real, change.imag]) / std
     known = np.isfinite(z).all(axis=1) & np.isfinite(d).all(axis=1)
     z, d = z[known].ravel(), d[known].ravel()
     return float(z @ d / (d @ d)) if d.any() else 1.0
 
 
-def _again(group: WindowsOfBicycle, change: ComplexArray) -> list[Comparison]:
+def _again(group: Sequence[Comparison], change: ComplexArray) -> list[Comparison]:
     """Compare the same fits with predictions that are changed (N,) [1/s]."""
-    return [with_moved_prediction(c, complex(by)) for (_, c), by in zip(group, change, strict=True)]
+    return [with_moved_prediction(c, complex(by)) for c, by in zip(group, change, strict=True)]

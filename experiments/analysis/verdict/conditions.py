@@ -14,12 +14,11 @@ from scipy.special import chdtrc, chdtri, logsumexp
 from riderless.experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_residuals
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior, ParameterSearch
 from riderless.experiments.analysis.windows.grouping import (
-    WindowsOfBicycle,
     by_condition,
     comparable_windows,
     speed_range,
 )
-from riderless.experiments.theory.theory import theory_for
+from riderless.experiments.datatypes import Comparison
 from riderless.models.array_types import Array
 
 GAUSS_NEWTON_STEPS = 6
@@ -53,35 +52,35 @@ class CampaignFit:
     parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
 
 
-def fit_campaign(group: WindowsOfBicycle) -> CampaignFit:
+def fit_campaign(group: Sequence[Comparison]) -> CampaignFit:
     """Pool the windows of each condition and ask whether any bicycle that the model allows for explains them.
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
-        Windows of one bicycle, each with the recording it was cut from.
+    group : sequence of Comparison
+        Windows of one bicycle.
     """
     named = by_condition(comparable_windows(group))
     if not named:
         return CampaignFit((), 0j, 0.0, 1.0)
     parted = list(named.values())
     pooled = pool_residuals(
-        [np.array([_parts(c.residual) for _, c in some]) for some in parted],
-        [np.array([_parts(c.fit.eigenvalue) for _, c in some]) for some in parted],
-        [np.array([c.prediction.difference_covariance for _, c in some]) for some in parted],
+        [np.array([_parts(c.residual) for c in some]) for some in parted],
+        [np.array([_parts(c.fit.eigenvalue) for c in some]) for some in parted],
+        [np.array([c.prediction.difference_covariance for c in some]) for some in parted],
     )
     g = pooled.likeliest
-    together, counts = [pair for some in parted for pair in some], [len(some) for some in parted]
+    together, counts = [c for some in parted for c in some], [len(some) for some in parted]
     explained = _explain(together, counts, pooled)
     std = np.sqrt(np.diag(block_diagonal(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
     conditions = tuple(
         ConditionMeans(
             label,
-            float(np.mean([c.window.v_mean for _, c in some])),
+            float(np.mean([c.window.v_mean for c in some])),
             len(some),
             complex(*pooled.means[g, i]),
             complex(*std[2 * i : 2 * i + 2]),
-            speed_range([c for _, c in some]),
+            speed_range(some),
         )
         for i, (label, some) in enumerate(named.items())
     )
@@ -105,14 +104,14 @@ class _Explained:
         return _chi_square(self.misfits, self.weights, len(self.of_parameters))[1]
 
 
-def _explain(group: WindowsOfBicycle, counts: Sequence[int], pooled: PooledGrid) -> _Explained:
+def _explain(group: Sequence[Comparison], counts: Sequence[int], pooled: PooledGrid) -> _Explained:
     """Search the uncertain parameters that explain the windows best, ``counts`` of each condition in turn.
 
     The search begins where the motion itself would have the bicycle. Where a misfit is left, it goes on in the
     directions that are felt where it ended, and begins again from the nominal parameters.
     """
     G, k = pooled.means.shape[:2]
-    if not theory_for(group[0][0]).uncertain:
+    if not group[0].segment.theory.uncertain:
         misfits = _misfits(pooled.means.reshape(G, 2 * k), block_diagonal(pooled.covariances))
         return _Explained(misfits, pooled.weights, np.zeros((2 * k, 2 * k)))
     search = ParameterSearch(group)
@@ -126,10 +125,10 @@ def _explain(group: WindowsOfBicycle, counts: Sequence[int], pooled: PooledGrid)
     return max(found, key=lambda one: one.p)
 
 
-def _searched(search: ParameterSearch, group: WindowsOfBicycle, counts: Sequence[int], z: Array) -> _Explained:
+def _searched(search: ParameterSearch, group: Sequence[Comparison], counts: Sequence[int], z: Array) -> _Explained:
     """Gauss-Newton steps from z (q,), in the directions that are felt there."""
     ends = np.cumsum(counts)[:-1]
-    measured = np.array([_parts(c.fit.eigenvalue) for _, c in group])
+    measured = np.array([_parts(c.fit.eigenvalue) for c in group])
     like, covariances = search.predictions(z)
     left = measured - like
     pooled = pool_residuals(np.split(left, ends), np.split(measured, ends), np.split(covariances, ends))

@@ -25,11 +25,9 @@ from riderless.experiments.analysis.verdict.leftover import Leftover
 from riderless.experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from riderless.experiments.analysis.verdict.wording import SIGNIFICANCE, of_stops, of_two, p_text, what_would_explain
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle
 from riderless.experiments.analysis.windows.steer_stops import SteerStop, stops_by_bicycle
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.notebook import plus_minus, value_table
-from riderless.experiments.theory.theory import theory_for
 
 # Reasons for which no verdict is given: p is not to be trusted where fits, or errors, are not what it rests on.
 
@@ -42,21 +40,23 @@ BLIND_TO_WIND = ("four_state",)  # estimators whose errors count no random torqu
 GREATEST_DRIVEN_SHARE = 0.2  # of the measured lean rate, that wind, belt or road may drive in the windows
 
 
-def why_withheld(group: WindowsOfBicycle) -> str:
+def why_withheld(group: Sequence[Comparison]) -> str:
     """Reason for which no verdict may be given on the windows of one bicycle; empty if one may.
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
-        Windows of one bicycle, each with the recording it was cut from.
+    group : sequence of Comparison
+        Windows of one bicycle.
     """
-    fitted = {c.fit.estimator for _, c in group}
+    fitted = {c.fit.estimator for c in group}
     return next((why for name, why in UNCALIBRATED.items() if name in fitted), "") or why_not_in_wind(group)
 
 
-def why_not_in_wind(group: WindowsOfBicycle) -> str:
+def why_not_in_wind(group: Sequence[Comparison]) -> str:
     """Reason for which the random torques in these windows forbid a verdict; empty if they do not."""
-    blind = next((c.fit.estimator for r, c in group if r.process_noise and c.fit.estimator in BLIND_TO_WIND), "")
+    blind = next(
+        (c.fit.estimator for c in group if c.segment.response.process_noise and c.fit.estimator in BLIND_TO_WIND), ""
+    )
     if blind:
         return (
             f"wind, belt or road moved it, and the errors of windows fitted by {blind} count none of that; fit them "
@@ -78,9 +78,9 @@ def why_not_in_wind(group: WindowsOfBicycle) -> str:
     return ""
 
 
-def _may_be_wind(group: WindowsOfBicycle) -> bool:
+def _may_be_wind(group: Sequence[Comparison]) -> bool:
     """Tell whether few windows show what would be taken for random torques, were they more."""
-    telling = [pair for pair in group if may_tell(pair[0])]
+    telling = [c for c in group if may_tell(c.segment.response)]
     return bool(telling) and estimate_process_noise(telling, fewest=1) is not None
 
 
@@ -200,25 +200,25 @@ def verdicts(
     def telling(name: str) -> Callable[[str], None]:
         return lambda what: tell(f"verdict on {name}: {what}")
 
-    groups, stops = windows_by_bicycle(responses, comparisons), stops_by_bicycle(responses)
+    groups, stops = windows_by_bicycle(comparisons), stops_by_bicycle(responses)
     found = [bicycle_verdict(name, group, causes, telling(name)) for name, group in groups.items()]
     return [replace(verdict, stops=tuple(stops.get(verdict.bicycle, ()))) for verdict in found]
 
 
 def bicycle_verdict(
     bicycle: str,
-    group: WindowsOfBicycle,
+    group: Sequence[Comparison],
     causes: bool = True,
     tell: Callable[[str], None] = lambda what: None,
 ) -> GoodnessOfFit:
-    """Goodness of fit of one bicycle from its windows, each with the recording it was cut from.
+    """Goodness of fit of one bicycle from its windows.
 
     Nothing that happens here takes the analysis away: the reason is told in its place (`GoodnessOfFit.untold`).
 
     Parameters
     ----------
     bicycle : str
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
     causes : bool
         Search for what would explain a rejected model.
     tell : callable
@@ -238,7 +238,7 @@ def bicycle_verdict(
     if found and one_is_not_enough(found, 2 * len(fit.conditions)):
         dof = 2 * len(fit.conditions)
         pairs, _ = attempt("the search for pairs", lambda: find_pairs(group, leftover(), found, dof, tell), pairs)
-    by_rig = bool(group) and theory_for(group[0][0]).losses.gain != 1.0
+    by_rig = bool(group) and group[0].segment.theory.losses.gain != 1.0
     power, _ = attempt("the power", lambda: power_table(group, leftover().covariance, SIGNIFICANCE), unknown)
     return GoodnessOfFit(
         bicycle=bicycle,
@@ -251,7 +251,7 @@ def bicycle_verdict(
         parameters=fit.parameters,
         withheld=withheld,
         power=power,
-        drive_gain=theory_for(group[0][0]).nominal("drive_gain") if group else 1.0,
+        drive_gain=group[0].segment.theory.nominal("drive_gain") if group else 1.0,
         pairs=tuple(pairs),
         gain_by="the rig says" if by_rig else "the drive reports",
         untold=untold,

@@ -7,13 +7,12 @@ import numpy as np
 
 from riderless.experiments.analysis.comparison.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
 from riderless.experiments.analysis.power.power import like_for_like_slopes
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, by_condition, comparable_windows
+from riderless.experiments.analysis.windows.grouping import by_condition, comparable_windows
 from riderless.experiments.datatypes import Comparison
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 
 
-def some_windows(group: WindowsOfBicycle, most: int) -> WindowsOfBicycle:
+def some_windows(group: Sequence[Comparison], most: int) -> Sequence[Comparison]:
     """At most so many windows of each condition, evenly chosen."""
     chosen = []
     for own in by_condition(group).values():
@@ -36,21 +35,21 @@ class Leftover:
     beside it.
     """
 
-    def __init__(self, group: WindowsOfBicycle) -> None:
+    def __init__(self, group: Sequence[Comparison]) -> None:
         self._group = comparable_windows(group)
-        std = theory_for(group[0][0]).uncertain
+        std = group[0].segment.theory.uncertain
         slopes = like_for_like_slopes(self._group, list(std)) * np.array(list(std.values()))
         self._of_parameters = slopes @ slopes.T
 
     @property
     def covariance(self) -> Array:
         """Covariance (2 k, 2 k) of the k conditions as they were measured."""
-        return self._pooled([c for _, c in self._group])[1]
+        return self._pooled(self._group)[1]
 
     def chi2(self, comparisons: Sequence[Comparison]) -> float:
         """Chi-square that is left with other predictions of the same windows."""
         usable = [c for c in comparisons if c.comparable]
-        if {c.condition for c in usable} != {c.condition for _, c in self._group}:
+        if {c.condition for c in usable} != {c.condition for c in self._group}:
             return float("inf")  # whole conditions are lost with that prediction
         residual, covariance = self._pooled(usable)
         return float(residual @ np.linalg.solve(covariance, residual))

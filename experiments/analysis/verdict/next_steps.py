@@ -8,7 +8,6 @@ from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.analysis.windows.steer_stops import stops_by_bicycle
 from riderless.experiments.datatypes import Comparison, Rejected, Response
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import dynamics_for
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from riderless.models.parameters import Bicycle
@@ -84,7 +83,7 @@ def _damped_too_well(response: Response) -> Iterator[str]:
     free = slice(None) if response.free is None or not response.free.any() else response.free
     v = float(np.nanmean(response.v[free]))
     try:
-        mode = kicked_mode(dynamics_for(response), v)
+        mode = kicked_mode(response.own_theory.dynamics(), v)
     except InputError:
         return
     if not np.isfinite(mode):

@@ -16,7 +16,7 @@ from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from riderless.experiments.analysis.verdict.simulated_motion import RiddenMotion
 from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS, STOPS, SteerElement
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, in_turn
+from riderless.experiments.analysis.windows.grouping import in_turn
 from riderless.experiments.analysis.windows.steer_stops import find_steer_stops
 from riderless.experiments.datatypes import Comparison, Fit
 
@@ -30,19 +30,19 @@ LEAST_TRIED, WORSE = 3, 4.0  # sizes tried before a search stops, where the misf
 class RiddenWindows:
     """Windows of a group, ready to be ridden with a part on the steer; those that theory cannot ride are left out."""
 
-    def __init__(self, group: WindowsOfBicycle) -> None:
+    def __init__(self, group: Sequence[Comparison]) -> None:
         self._ridden: list[tuple[Comparison, RiddenMotion, Fit]] = []
-        self._stopped = bool(find_steer_stops(list({response.key: response for response, _ in group}.values())))
-        for response, c in in_turn(group):
-            motion = RiddenMotion.of(response, c.window) if c.fit.influence.size else None
+        self._stopped = bool(find_steer_stops(list({c.key: c.segment.response for c in group}.values())))
+        for c in in_turn(group):
+            motion = RiddenMotion.of(c.segment) if c.fit.influence.size else None
             if motion is not None and c.comparable:
-                without = estimate_alike(response.t[c.window.rows], motion.start.lean_rate, c.fit, quick=True)
+                without = estimate_alike(c.segment.t, motion.start.lean_rate, c.fit, quick=True)
                 self._ridden.append((c, motion, without))
 
-    def some(self, group: WindowsOfBicycle) -> "RiddenWindows":
+    def some(self, group: Sequence[Comparison]) -> "RiddenWindows":
         """Some of these windows, on the same machines."""
         by_window, found = {id(one[0]): one for one in self._ridden}, copy(self)
-        found._ridden = [by_window[id(c)] for _, c in group if id(c) in by_window]
+        found._ridden = [by_window[id(c)] for c in group if id(c) in by_window]
         return found
 
     def suit(self, element: SteerElement) -> bool:
@@ -96,13 +96,13 @@ class RiddenWindows:
 
 
 def nonlinear_causes(
-    group: WindowsOfBicycle, leftover: Leftover, tell: Callable[[str], None] = lambda name: None
+    group: Sequence[Comparison], leftover: Leftover, tell: Callable[[str], None] = lambda name: None
 ) -> list[CandidateCause]:
     """Try every part that these machines can have, each at its best size; those that explain something.
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
     leftover : Leftover
         Of the same windows.
     tell : callable
@@ -141,7 +141,7 @@ def _eigenvalue(c: Comparison, motion: RiddenMotion, element: SteerElement, size
     y = motion.lean_rate(((element, size),))
     if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
         return complex(np.nan, np.nan)
-    return eigenvalue_alike(motion.response.t[c.window.rows], y, near)
+    return eigenvalue_alike(c.segment.t, y, near)
 
 
 def _parabola(x: Sequence[float], y: Sequence[float]) -> float:

@@ -18,10 +18,9 @@ from riderless.experiments.analysis.verdict.leftover import Leftover, some_windo
 from riderless.experiments.analysis.verdict.simulated_motion import Parts, RiddenMotion
 from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
 from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions, moved_group
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, comparable_windows, in_turn
-from riderless.experiments.datatypes import Comparison, Response
+from riderless.experiments.analysis.windows.grouping import comparable_windows, in_turn
+from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import unit_of
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array, ComplexArray
 from riderless.models.errors import InputError
 
@@ -82,7 +81,7 @@ def _is_far(cause: CandidateCause) -> bool:
 
 
 def find_pairs(
-    group: WindowsOfBicycle,
+    group: Sequence[Comparison],
     leftover: Leftover,
     causes: Sequence[CandidateCause],
     dof: int,
@@ -92,7 +91,7 @@ def find_pairs(
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
         Windows of one bicycle.
     leftover : Leftover
         Of the same windows.
@@ -136,21 +135,21 @@ def find_pairs(
 class MovedWindows:
     """Windows of one bicycle, with several quantities and parts on the steer moved at once."""
 
-    def __init__(self, group: WindowsOfBicycle, of: "MovedWindows | None" = None) -> None:
+    def __init__(self, group: Sequence[Comparison], of: "MovedWindows | None" = None) -> None:
         self._group = comparable_windows(group)
         self._nominal = linear_predictions(self._group, {}) if of is None else of._nominal_of(self._group)
-        self._std = np.array([c.prediction.difference_std for _, c in self._group])
-        self._z = np.array([(c.z_re, c.z_im) for _, c in self._group])
+        self._std = np.array([c.prediction.difference_std for c in self._group])
+        self._z = np.array([(c.z_re, c.z_im) for c in self._group])
         # by the quantities of the machine, then by window: those of `some` windows serve all of them
         self._ridden: dict[tuple[tuple[str, float], ...], dict[int, RiddenMotion | None]] = of._ridden if of else {}
 
-    def some(self, group: WindowsOfBicycle) -> "MovedWindows":
+    def some(self, group: Sequence[Comparison]) -> "MovedWindows":
         """Some of these windows; motions made for them are made for all."""
         return MovedWindows(group, self)
 
-    def _nominal_of(self, group: WindowsOfBicycle) -> ComplexArray:
-        places = {id(c): i for i, (_, c) in enumerate(self._group)}
-        return self._nominal[[places[id(c)] for _, c in group]]
+    def _nominal_of(self, group: Sequence[Comparison]) -> ComplexArray:
+        places = {id(c): i for i, c in enumerate(self._group)}
+        return self._nominal[[places[id(c)] for c in group]]
 
     def change(self, moves: Mapping[str, float]) -> ComplexArray:
         """Change (N,) of the windows' predictions [1/s]; nan where a machine cannot be.
@@ -166,7 +165,7 @@ class MovedWindows:
             if not parts:
                 return linear_predictions(self._group, quantities) - self._nominal
             motions = self._motions(quantities)
-            found = [_with_parts(*pair, motion, parts) for pair, motion in zip(self._group, motions, strict=True)]
+            found = [_with_parts(c, motion, parts) for c, motion in zip(self._group, motions, strict=True)]
             return np.array(found) - self._nominal
         except InputError:
             return np.full(len(self._group), complex(np.nan, np.nan))
@@ -175,17 +174,18 @@ class MovedWindows:
         """Motions of the windows of a machine with some quantities moved; parts of any size ride the same ones."""
         key = tuple(sorted(quantities.items()))
         found = dict(self._ridden.get(key, {}))
-        for r, c in in_turn(moved_group([(r, c) for r, c in self._group if id(c) not in found], quantities)):
-            found[id(c)] = RiddenMotion.of(r, c.window) if c.fit.influence.size else None
+        missing = [c for c in self._group if id(c) not in found]
+        for c, moved in zip(missing, in_turn(moved_group(missing, quantities)), strict=True):
+            found[id(c)] = RiddenMotion.of(moved.segment) if c.fit.influence.size else None
         if key not in self._ridden and len(self._ridden) == MACHINES_KEPT:
             del self._ridden[next(iter(self._ridden))]
         self._ridden[key] = found
-        return [found[id(c)] for _, c in self._group]
+        return [found[id(c)] for c in self._group]
 
     def compared(self, moves: Mapping[str, float]) -> list[Comparison]:
         """Compare the same fits with predictions that are moved."""
         change = self.change(moves)
-        return [with_moved_prediction(c, complex(by)) for (_, c), by in zip(self._group, change, strict=True)]
+        return [with_moved_prediction(c, complex(by)) for c, by in zip(self._group, change, strict=True)]
 
     def left(self, change: ComplexArray) -> Array:
         """Residuals (2 N,) that are left with changed predictions (N,), in standard deviations."""
@@ -202,17 +202,17 @@ class MovedWindows:
         return shares, float(np.sum((z - D @ shares) ** 2))
 
 
-def _with_parts(response: Response, c: Comparison, motion: RiddenMotion | None, parts: Parts) -> complex:
+def _with_parts(c: Comparison, motion: RiddenMotion | None, parts: Parts) -> complex:
     """Estimate [1/s] of a window whose machine has some parts more; nan where it cannot have them, or falls."""
     if motion is None or not all(motion.suits(element) for element, _ in parts):
         return complex(np.nan, np.nan)
     y = motion.lean_rate(parts)
     if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
         return complex(np.nan, np.nan)
-    return eigenvalue_alike(response.t[c.window.rows], y, c.fit)
+    return eigenvalue_alike(c.segment.t, y, c.fit)
 
 
-def _to_be_paired(group: WindowsOfBicycle, causes: Sequence[CandidateCause]) -> dict[str, CandidateCause]:
+def _to_be_paired(group: Sequence[Comparison], causes: Sequence[CandidateCause]) -> dict[str, CandidateCause]:
     """Best single causes that can be moved, and those of `PAIRED_WITH` by their usual deviation."""
     found = {one.name: one for one in causes if np.isfinite(one.chi2_left) and one.moved != one.nominal}
     alone = dict(list(found.items())[:CAUSES_PAIRED])
@@ -227,29 +227,29 @@ def _to_be_paired(group: WindowsOfBicycle, causes: Sequence[CandidateCause]) -> 
     return alone
 
 
-def _nominal(group: WindowsOfBicycle, name: str) -> float:
-    return 0.0 if name in ELEMENTS else theory_for(group[0][0]).nominal(name)
+def _nominal(group: Sequence[Comparison], name: str) -> float:
+    return 0.0 if name in ELEMENTS else group[0].segment.theory.nominal(name)
 
 
-def _usual(group: WindowsOfBicycle, name: str) -> float:
-    return ELEMENTS[name].usual if name in ELEMENTS else theory_for(group[0][0]).usual(name)
+def _usual(group: Sequence[Comparison], name: str) -> float:
+    return ELEMENTS[name].usual if name in ELEMENTS else group[0].segment.theory.usual(name)
 
 
-def _impossible(group: WindowsOfBicycle, name: str, size: float) -> bool:
+def _impossible(group: Sequence[Comparison], name: str, size: float) -> bool:
     """Tell whether no machine has a quantity or part of this size."""
     if name in ELEMENTS:
         return not ELEMENTS[name].range.allows(size)
-    return bool(impossible(theory_for(group[0][0]), name, size))
+    return bool(impossible(group[0].segment.theory, name, size))
 
 
 def _moved_together(
-    group: WindowsOfBicycle, windows: MovedWindows, pair: Sequence[CandidateCause], shares: Array
+    group: Sequence[Comparison], windows: MovedWindows, pair: Sequence[CandidateCause], shares: Array
 ) -> Array:
     """Sizes (2,) of two causes, SI, with which the windows are explained best.
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
         For what is possible.
     windows : MovedWindows
     pair : sequence of CandidateCause

@@ -20,10 +20,9 @@ from riderless.experiments.analysis.verdict.steer_elements import (
     SteerElement,
     ride_elements,
 )
-from riderless.experiments.datatypes import Dynamics, Response, Window
+from riderless.experiments.datatypes import Dynamics, Segment
 from riderless.experiments.theory.free_response import starts_at, step_maps
 from riderless.experiments.theory.process_noise import torque_map
-from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, yaw_rate
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA_DOT, PHI, PHI_DOT, STATES
@@ -134,16 +133,15 @@ class MachineSteps:
     embed: Array  # (m, 4 + k) states from starts
 
     @classmethod
-    def of(cls, response: Response, window: Window, dynamics: Dynamics | None = None) -> "MachineSteps | None":
+    def of(cls, segment: Segment) -> "MachineSteps | None":
         """Steps of a window's machine; None where theory does not say what a torque on the steer does."""
-        theory = theory_for(response)
-        dynamics = dynamics or theory.dynamics()  # already made, where given
+        theory, dynamics, window = segment.theory, segment.dynamics, segment.window
         if dynamics.steer_torque is None:
             return None
         v0 = max(window.v_mean, 0.1)
-        h = dynamics.dt or response.dt / max(1, round(response.dt / _LONGEST_STEP))
-        every = max(1, round(response.dt / h))
-        n = (window.stop - window.start - 1) * every + 1
+        h = dynamics.dt or segment.dt / max(1, round(segment.dt / _LONGEST_STEP))
+        every = max(1, round(segment.dt / h))
+        n = (len(segment) - 1) * every + 1
         v = np.linspace(window.v_start, window.v_end, n)
         F, left, weight = step_maps(dynamics, v, h)
         m = len(dynamics.states)
@@ -235,20 +233,17 @@ def _work_on_steer(real: Variant) -> Array:
 class RiddenMotion:
     """Window with its machine and the start that explains it by linear theory; rides it with a part on the steer."""
 
-    response: Response
-    window: Window
-    dynamics: Dynamics
+    segment: Segment
     machine: MachineSteps
     start: InitialState
 
     @classmethod
-    def of(cls, response: Response, window: Window) -> "RiddenMotion | None":
+    def of(cls, segment: Segment) -> "RiddenMotion | None":
         """Motion of a window, or None where theory does not say what a torque on the steer does."""
-        dynamics = theory_for(response).dynamics()
-        machine = MachineSteps.of(response, window, dynamics)
+        machine = MachineSteps.of(segment)
         if machine is None:
             return None
-        return cls(response, window, dynamics, machine, estimate_initial_state(response, window, dynamics))
+        return cls(segment, machine, estimate_initial_state(segment, segment.dynamics))
 
     def suits(self, element: SteerElement) -> bool:
         """Tell whether this machine can have such a part."""
@@ -286,7 +281,7 @@ class RiddenMotion:
         """
         scale = self._unit_sizes
         x, starts, corrections = self.start.x, [], []
-        best = (np.inf, x, np.zeros((self.window.stop - self.window.start, 2)))
+        best = (np.inf, x, np.zeros((len(self.segment), 2)))
         for _ in range(START_ROUNDS):
             change = self.machine.ride(x, parts) - self._unit_motions @ x
             change -= change.mean(axis=0)

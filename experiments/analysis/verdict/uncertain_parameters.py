@@ -11,7 +11,7 @@ like(p) shows, and a few Gauss-Newton steps are made. Only combinations of param
 tenth of its noise or more are searched; the others stay.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators import eigenvalue_alike
 from riderless.experiments.analysis.identification.initial_state import estimate_initial_state, explained_lean_rate
-from riderless.experiments.analysis.identification.output_error import Segment, either_side, linearise
-from riderless.experiments.analysis.windows.grouping import WindowsOfBicycle, by_condition, in_turn
-from riderless.experiments.datatypes import Comparison, Dynamics, Response
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, either_side, linearise
+from riderless.experiments.analysis.windows.grouping import by_condition, in_turn
+from riderless.experiments.datatypes import Comparison
 from riderless.experiments.theory.modes import MIN_TURN, dominant_mode
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 
@@ -71,10 +70,10 @@ class ParameterSearch:
         Uncertain parameters and quantities, q of them.
     """
 
-    def __init__(self, group: WindowsOfBicycle) -> None:
-        """Prepare a search over the windows of one bicycle, each with its recording."""
+    def __init__(self, group: Sequence[Comparison]) -> None:
+        """Prepare a search over the windows of one bicycle."""
         self._group = list(group)
-        theory = theory_for(group[0][0])
+        theory = group[0].segment.theory
         uncertain = theory.uncertain
         self.names = tuple(uncertain)
         self._std = np.array(list(uncertain.values()))
@@ -91,13 +90,13 @@ class ParameterSearch:
         eigenvalues alone may end beside the best place; the motion is smoother.
         """
         z = np.zeros(len(self.names))
-        first = {c.condition: (r, c) for r, c in self._group}  # one window of each condition
-        segments = [Segment.of(r, c.window) for r, c in first.values()]
-        stds = [linearise(one, {}, (), np.zeros(0), {}).stds for one in segments]
+        of_each = {c.condition: c.segment for c in self._group}  # one window of each condition
+        windows = [AveragedWindow.of(segment) for segment in of_each.values()]
+        stds = [linearise(window, {}, (), np.zeros(0), {}).stds for window in windows]
         for _ in range(MOTION_STEPS):
             H, score = np.eye(len(z)), -z
-            for i, one in enumerate(segments):
-                here = linearise(one, self.moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
+            for i, window in enumerate(windows):
+                here = linearise(window, self.moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
                 J, stds[i] = here.jacobian * self._std, here.stds
                 H, score = H + J.T @ J, score - J.T @ here.residual
             z, before = self._possible(z, z + np.linalg.solve(H, score)), z
@@ -107,7 +106,7 @@ class ParameterSearch:
 
     def _possible(self, z: Array, towards: Array) -> Array:
         """Place on the way from z that a bicycle can be at, a half of the way as often as needed."""
-        theory, share = theory_for(self._group[0][0]), 1.0
+        theory, share = self._group[0].segment.theory, 1.0
         while share > SMALLEST_SHARE:
             try:
                 theory.move(self.moved(z + share * (towards - z))).dynamics()
@@ -129,7 +128,7 @@ class ParameterSearch:
         first = {name: own[0] for name, own in by_condition(self._group).items()}  # windows of a condition are alike
         one = self.jacobian(z, np.eye(len(z)), list(first.values())).reshape(len(first), 2, -1)
         of_condition = dict(zip(first, one, strict=True))
-        J = np.concatenate([of_condition[c.condition] for _, c in self._group])
+        J = np.concatenate([of_condition[c.condition] for c in self._group])
         _, sizes, rows = np.linalg.svd(whitening @ J, full_matrices=False)
         return np.asarray(rows[sizes > LEAST_SINGULAR_VALUE].T)
 
@@ -143,11 +142,11 @@ class ParameterSearch:
         InputError
             For a bicycle that cannot be.
         """
-        found = [predict(r, c.window, c.fit) for r, c in in_turn(moved_group(self._group, self.moved(z)))]
+        found = [predict(c.segment, c.fit) for c in in_turn(moved_group(self._group, self.moved(z)))]
         like = np.array([(p.like.real, p.like.imag) for p in found])
         return like, np.array([p.difference_covariance for p in found])
 
-    def jacobian(self, z: Array, directions: Array, group: WindowsOfBicycle | None = None) -> Array:
+    def jacobian(self, z: Array, directions: Array, group: Sequence[Comparison] | None = None) -> Array:
         """Derivative (2 N, r) of the predictions at z (q,) along directions (q, r), through the linear model.
 
         Of all windows, or of those given.
@@ -193,43 +192,44 @@ class ParameterSearch:
         )
 
 
-def as_moved(group: WindowsOfBicycle) -> WindowsOfBicycle:
+def as_moved(group: Sequence[Comparison]) -> Sequence[Comparison]:
     """Windows of one bicycle as a theory sees them whose parameters are those that their motion tells of."""
-    if not theory_for(group[0][0]).uncertain:
+    if not group[0].segment.theory.uncertain:
         return group
     search = ParameterSearch(group)
     return moved_group(group, search.moved(search.motion_start()))
 
 
-def moved_group(group: WindowsOfBicycle, moved: Mapping[str, float]) -> WindowsOfBicycle:
+def moved_group(group: Sequence[Comparison], moved: Mapping[str, float]) -> Sequence[Comparison]:
     """Windows as a theory with some quantities moved sees them: one for all windows of a recording, which share it."""
-    seen = {id(r): replace(r, theory=theory_for(r).move(moved)) for r, _ in group}
-    return [(seen[id(r)], c) for r, c in group]
+    responses = {id(c.segment.response): c.segment.response for c in group}
+    seen = {key: replace(r, theory=r.own_theory.move(moved)) for key, r in responses.items()}
+    return [replace(c, segment=replace(c.segment, response=seen[id(c.segment.response)])) for c in group]
 
 
-def linear_predictions(group: WindowsOfBicycle, moved: Mapping[str, float]) -> NDArray[np.complex128]:
+def linear_predictions(group: Sequence[Comparison], moved: Mapping[str, float]) -> NDArray[np.complex128]:
     """Estimates (N,) [1/s] from the linear motion of a machine with some quantities moved, at the windows' own starts.
 
     Parameters
     ----------
-    group : sequence of (Response, Comparison)
+    group : sequence of Comparison
     moved : mapping of str to float
         SI.
     """
-    seen = in_turn(moved_group(group, moved))
-    return np.array([_linear_like(r, c, theory_for(r).dynamics()) for r, c in seen], complex)
+    return np.array([_linear_like(c) for c in in_turn(moved_group(group, moved))], complex)
 
 
-def _linear(group: WindowsOfBicycle, moved: Mapping[str, float]) -> Array:
+def _linear(group: Sequence[Comparison], moved: Mapping[str, float]) -> Array:
     """Real and imaginary parts (2 N,) of `linear_predictions`."""
     return np.ascontiguousarray(linear_predictions(group, moved)).view(float)
 
 
-def _linear_like(response: Response, c: Comparison, dynamics: Dynamics) -> complex:
-    """Estimate [1/s] of a window's estimator from the linear motion that a machine's dynamics explain in it."""
+def _linear_like(c: Comparison) -> complex:
+    """Estimate [1/s] of a window's estimator from the linear motion that its machine's dynamics explain in it."""
+    dynamics = c.segment.dynamics
     if c.fit.influence.size == 0:  # the model is part of the fit: it finds its own eigenvalue
-        start = estimate_initial_state(response, c.window, dynamics)
+        start = estimate_initial_state(c.segment, dynamics)
         mode = dominant_mode(dynamics, c.window.v_mean, start.x, c.window.duration, c.fit.im > 0, MIN_TURN)
         return mode.eigenvalue if mode else complex(np.nan, np.nan)
-    lean_rate = explained_lean_rate(response, c.window, dynamics)
-    return eigenvalue_alike(response.t[c.window.rows], lean_rate, c.fit)
+    lean_rate = explained_lean_rate(c.segment, dynamics)
+    return eigenvalue_alike(c.segment.t, lean_rate, c.fit)

@@ -6,7 +6,7 @@ from scipy.special import fdtrc
 
 from riderless.experiments.analysis.windows.kicks import DetectedKick, find_swings, row_count, turning_row
 from riderless.experiments.analysis.windows.rules import WindowRules
-from riderless.experiments.datatypes import OURS, Response, Window
+from riderless.experiments.datatypes import OURS, Response, Segment, Window
 from riderless.models.array_types import Array
 
 
@@ -183,13 +183,14 @@ SPEED_ROUNDING = 1e-9  # of a speed: what interpolation makes of numbers on a li
 NO_CHANCE = 1e-6  # probability of what a line leaves of a speed that is one, below which it is none
 
 
-def measured_speed(response: Response, window: Window) -> tuple[Array, Array | None]:
+def measured_speed(segment: Segment) -> tuple[Array, Array | None]:
     """Speed over a window (n,) [m/s], and by how much the controller misread it."""
-    v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
+    response, window = segment.response, segment.window
+    v = np.linspace(window.v_start, window.v_end, len(segment))
     smooth = _smoothed(response, window)
-    if smooth is not None and _leaves_more_than_noise(response.v[window.rows], v, smooth, response.dt):
+    if smooth is not None and _leaves_more_than_noise(segment.v, v, smooth, segment.dt):
         v = smooth
-    return v, None if response.v_read is None else response.v_read[window.rows] - v
+    return v, None if segment.v_read is None else segment.v_read - v
 
 
 def _smoothed(response: Response, window: Window) -> Array | None:

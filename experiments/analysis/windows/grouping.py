@@ -1,4 +1,4 @@
-"""Windows of one bicycle, each with the recording that it was cut from: what a verdict is given on.
+"""Windows of one bicycle, in conditions: what a verdict is given on.
 
 A condition is bicycle, controller and speed. Bicycles are told apart by their names, bicycle and controller together
 by the label of the recording: recordings of one name but of different parameters or controllers get names of their own
@@ -7,30 +7,28 @@ before they are analysed. Speed is that of the windows: those of one label are p
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
 from riderless.experiments.datatypes import Comparison, Response, Window
 from riderless.models.parameters import PARAMETERS, Bicycle
 
-WindowsOfBicycle: TypeAlias = Sequence[tuple[Response, Comparison]]
 CONDITION_WIDTH = 0.15  # m/s, by which the speeds of one condition's windows differ at most, but for their own noise
 SPEED_DEVIATIONS = 2.0  # standard deviations within which two speeds are one
 LINE_ENDS = 12**0.5  # times the standard deviation of a line's mean, that of the difference of its ends
 ROWS_LOOKED_AT = 2000  # of a recording, which tell it from others
 
 
-def comparable_windows(group: WindowsOfBicycle) -> list[tuple[Response, Comparison]]:
+def comparable_windows(group: Sequence[Comparison]) -> list[Comparison]:
     """Windows of a bicycle that tell how far they are from what is predicted."""
-    return [(r, c) for r, c in group if c.comparable]
+    return [c for c in group if c.comparable]
 
 
-def in_turn(group: WindowsOfBicycle) -> Iterator[tuple[Response, Comparison]]:
+def in_turn(group: Sequence[Comparison]) -> Iterator[Comparison]:
     """Windows one after the other; behind each the memory of a long recording's signals is given back."""
-    for response, c in group:
-        yield response, c
-        response.forget()
+    for c in group:
+        yield c
+        c.segment.response.forget()
 
 
 def in_conditions(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -87,11 +85,11 @@ def same_speeds(v: Sequence[float], v_std: Sequence[float] = ()) -> list[list[in
     return sorted(found)
 
 
-def by_condition(group: WindowsOfBicycle) -> dict[str, list[tuple[Response, Comparison]]]:
+def by_condition(group: Sequence[Comparison]) -> dict[str, list[Comparison]]:
     """Windows of each condition by its name, in order of appearance."""
-    found: dict[str, list[tuple[Response, Comparison]]] = {}
-    for response, c in group:
-        found.setdefault(c.condition, []).append((response, c))
+    found: dict[str, list[Comparison]] = {}
+    for c in group:
+        found.setdefault(c.condition, []).append(c)
     return found
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from riderless.experiments.datatypes import OURS, Rejected, Response, Window
-from riderless.experiments.theory.theory import theory_for
 from riderless.models.array_types import Array, true_spans
 
 LEAST_ANGLE = 0.01  # rad: below it encoders and play decide
@@ -77,7 +76,7 @@ def stops_by_bicycle(responses: Sequence[Response]) -> dict[str, list[SteerStop]
     by_name: dict[str, list[Response]] = {}
     for response in responses:
         if response.kind == OURS:
-            by_name.setdefault(theory_for(response).bicycle.name, []).append(response)
+            by_name.setdefault(response.own_theory.bicycle.name, []).append(response)
     found = {name: find_steer_stops(own) for name, own in by_name.items()}
     return {name: stops for name, stops in found.items() if stops}
 

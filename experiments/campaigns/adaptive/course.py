@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.campaigns.adaptive.rival_models import (
     Ending,
@@ -297,16 +297,16 @@ class Course:
         """Is what is asked for not reached with the information (p, p), as foretold?"""
         return not self.goal.asks or self.goal.shortfall(told) > 1.0
 
-    def record(self, segments: Sequence[Segment]) -> CourseStep:
+    def record(self, windows: Sequence[AveragedWindow]) -> CourseStep:
         """Take the windows of the run that was chosen last."""
         assert self._chosen is not None, "a run is chosen before it is recorded"
-        if segments and not self._heard:  # from now on windows are foretold with the noise there is
-            self._sensors, self._heard, self._foretold = Sensors.of(segments[0].theory), True, {}
-        self._knowledge.add(segments)
+        if windows and not self._heard:  # from now on windows are foretold with the noise there is
+            self._sensors, self._heard, self._foretold = Sensors.of(windows[0].theory), True, {}
+        self._knowledge.add(windows)
         self._aim()
-        step = CourseStep(self._chosen, len(segments), self.values, self.known.stds)
+        step = CourseStep(self._chosen, len(windows), self.values, self.known.stds)
         self.steps.append(step)
-        if not segments:
+        if not windows:
             self.drop(self._chosen.condition.label, "no window was found in its recording")
         self._chosen = None
         return step

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.campaigns.adaptive.course import Course, CourseStep, legs_named
 from riderless.experiments.campaigns.adaptive.rival_models import Ending
 from riderless.experiments.campaigns.display import CampaignDisplay
@@ -18,7 +18,7 @@ from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.campaigns.rehearsal import DryRun, dry_run
 from riderless.experiments.campaigns.run import MAX_ATTEMPTS, Attempt, OperatorAnswer
 from riderless.experiments.recordings.read import read_recording
-from riderless.experiments.reports.identify import segments_of
+from riderless.experiments.reports.identify import averaged_windows
 from riderless.experiments.reports.page.course_section import CourseRow, CourseSection
 from riderless.experiments.reports.text import Sentence, TextBlock, TextTable
 from riderless.hil.runners.operator import Outcome
@@ -148,9 +148,9 @@ def _noted(
     return answers[-1]
 
 
-def windows_of(folder: Path) -> list[Segment]:
+def windows_of(folder: Path) -> list[AveragedWindow]:
     """Cut what the recording of a run tells: the windows of its kicks."""
-    return segments_of([read_recording(folder)])
+    return averaged_windows([read_recording(folder)])
 
 
 # Course of an experiment that runs itself as a document, as a section of the report, and in words.

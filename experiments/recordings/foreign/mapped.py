@@ -17,7 +17,7 @@ from riderless.experiments.recordings.foreign.merged import draw_lines, fill_bet
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.experiments.recordings.quality.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.torque_law import controlling_torque
-from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.models.array_types import Array
 from riderless.models.bicycle_file import shortened
 from riderless.models.errors import InputError

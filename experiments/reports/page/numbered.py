@@ -7,43 +7,25 @@ import numpy as np
 
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.reports.text import consecutive
-from riderless.models.errors import InputError
 
 
 @dataclass(frozen=True)
 class NumberedWindow:
-    """Comparison with its number on the page and the recording it was cut from."""
+    """Comparison with its number on the page."""
 
     number: int
     comparison: Comparison
-    response: Response
+
+    @property
+    def response(self) -> Response:
+        """Recording that it was cut from."""
+        return self.comparison.segment.response
 
     @property
     def worst(self) -> float:
         """Larger of the two deviations from the prediction, in standard deviations."""
         c = self.comparison
         return float(np.nan_to_num(max(abs(c.z_re), abs(c.z_im)), nan=np.inf))
-
-
-def numbered_windows(responses: Sequence[Response], comparisons: Sequence[Comparison]) -> list[NumberedWindow]:
-    """Number the windows from 1, in their order.
-
-    Raises
-    ------
-    InputError
-        If a comparison belongs to none of the recordings.
-    """
-    by_key = {response.key: response for response in responses}
-    windows = []
-    for i, c in enumerate(comparisons, start=1):
-        response = by_key.get(c.key)
-        if response is None:
-            raise InputError(
-                f"wanted the recording '{c.window.source}' ({c.label}) of window {i} among the responses of "
-                "the report, found none; give the report every response that was analysed."
-            )
-        windows.append(NumberedWindow(i, c, response))
-    return windows
 
 
 def least_agreeing(windows: Sequence[NumberedWindow], most: int) -> list[NumberedWindow]:

@@ -15,7 +15,6 @@ from riderless.experiments.reports import complex_plane, eigenvalues
 from riderless.experiments.reports.eigenvalues import Bands, Curve, Series
 from riderless.experiments.reports.page.numbered import NumberedWindow, origin_text
 from riderless.experiments.theory.modes import kicked_modes
-from riderless.experiments.theory.theory import bicycle_for, theory_for
 from riderless.experiments.theory.uncertainty_bands import eigenvalue_band
 from riderless.models import catalogue
 from riderless.models.linear import modes
@@ -29,12 +28,12 @@ SHARES_SHOWN = 8  # quantities that make a band, by name
 
 def bicycle_panels(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -> list[dict[str, Any]]:
     """Draw eigenvalues, residuals and complex plane of each bicycle, with what their captions say."""
-    bicycles = {bicycle_for(w.response).name: bicycle_for(w.response) for w in windows}
+    bicycles = {w.response.own_bicycle.name: w.response.own_bicycle for w in windows}
     if figure7 is not None and "Silver" not in bicycles:
         bicycles["Silver"] = catalogue.load_bicycle("Silver")
     panels = []
     for name, bicycle in bicycles.items():
-        own = [w for w in windows if bicycle_for(w.response).name == name]
+        own = [w for w in windows if w.response.own_bicycle.name == name]
         published = figure7 if name == "Silver" else None
         speeds = _speeds(own, published)
         groups = _predicted(own, speeds)
@@ -96,7 +95,7 @@ def _predicted(windows: Sequence[NumberedWindow], speeds: np.ndarray) -> list[_P
     """Group the windows by what theory says moves in them, and by the curve that predicts them."""
     groups: list[_Predicted] = []
     for w in windows:
-        theory, one = theory_for(w.response), w.comparison
+        theory, one = w.response.own_theory, w.comparison
         own = (group for group in groups if group.name == theory.name and _lies_on(group.curve, one))
         group = next(own, None)
         if group is None:

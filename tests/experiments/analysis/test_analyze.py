@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import expm
 
 from riderless.experiments.analysis.analyze import analyze_responses, given_window, suitable
-from riderless.experiments.datatypes import Response
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.datatypes import Response, Segment
+from riderless.experiments.theories import open_loop
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from riderless.models.linear.whipple import system_matrix
@@ -32,7 +32,7 @@ def test_at_rest_the_real_form_finds_how_fast_it_falls():
     # Kooijman, Schwab, Meijaard (2008): at rest 3.667 1/s predicted, 3.712 and 3.586 measured
     response = falling(0.0, (0.002, 0.0, 0.00733, 0.0), 0.9)
     window = given_window(response, 0.0, 0.895)
-    assert suitable(response, window) == "real_mode"
+    assert suitable(Segment(response, window)) == "real_mode"
     (comparison,) = analyze_responses([response], (0.0, 0.895)).comparisons
     assert comparison.fit.im == 0.0
     assert 3.4 < comparison.fit.re < 4.1  # between the two unstable eigenvalues 3.667 and 4.049 and the noise
@@ -43,7 +43,7 @@ def test_at_rest_the_real_form_finds_how_fast_it_falls():
 
 def test_a_rolling_bicycle_gets_the_oscillating_form():
     response = falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)
-    assert suitable(response, given_window(response, 0.3, 2.4)) == "single_mode"
+    assert suitable(Segment(response, given_window(response, 0.3, 2.4))) == "single_mode"
     (comparison,) = analyze_responses([response], (0.3, 2.4)).comparisons
     # linear reference of Silver at 5 m/s, computed independently: -1.06817 +- 5.00723i
     assert comparison.prediction.frozen == pytest.approx(-1.0681695800825892 + 5.007229169988942j, abs=1e-9)

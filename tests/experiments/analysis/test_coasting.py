@@ -12,9 +12,9 @@ from riderless.experiments.analysis.identification.initial_state import (
     nonlinear_initial_state,
 )
 from riderless.experiments.analysis.windows.cut import make_window, measured_speed
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment
 from riderless.experiments.reports.analyze import analyze
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.models.catalogue import load_bicycle
 from riderless.models.linear.whipple import canonical_matrices
 from riderless.models.nonlinear.simulation import initial_state, simulate_nonlinear
@@ -66,7 +66,7 @@ def speeds(told, dt=0.01):
 def test_a_speed_that_is_a_line_stays_one():
     noise = 0.01 * np.random.default_rng(5).standard_normal(600)
     response, window = speeds(5.0 - 0.05 * 0.01 * np.arange(600) + noise)
-    v, misread = measured_speed(response, window)
+    v, misread = measured_speed(Segment(response, window))
     assert np.array_equal(v, np.linspace(window.v_start, window.v_end, 400))
     assert misread is None
 
@@ -74,7 +74,7 @@ def test_a_speed_that_is_a_line_stays_one():
 def test_a_speed_that_waves_is_followed_and_its_noise_is_not():
     t, chance = 0.01 * np.arange(600), np.random.default_rng(6)
     true = 5.0 - 0.05 * t + 0.03 * np.sin(6.0 * t)
-    v, _ = measured_speed(*speeds(true + 0.01 * chance.standard_normal(600)))
+    v, _ = measured_speed(Segment(*speeds(true + 0.01 * chance.standard_normal(600))))
     assert np.std(v - true[100:500]) < 0.006
 
 
@@ -82,7 +82,7 @@ def test_a_sensor_slower_than_the_rows_gives_a_line():
     """Its noise is drawn on from value to value, and nothing in the rows tells that from a motion."""
     told = np.interp(0.01 * np.arange(600), 0.25 * np.arange(25), 5.0 + 0.05 * np.random.default_rng(7).normal(size=25))
     response, window = speeds(told)
-    assert np.array_equal(measured_speed(response, window)[0], np.linspace(window.v_start, window.v_end, 400))
+    assert np.array_equal(measured_speed(Segment(response, window))[0], np.linspace(window.v_start, window.v_end, 400))
 
 
 @pytest.mark.parametrize("lean", [0.6, -0.6])
@@ -91,8 +91,8 @@ def test_a_search_that_begins_far_away_comes_back(lean):
     response = coasting("Benchmark", 5.4, seed=41)
     window = make_window(response, 240, 640)
     dynamics = response.theory.dynamics()
-    near = estimate_initial_state(response, window, dynamics)
+    near = estimate_initial_state(Segment(response, window), dynamics)
     far = replace(near, x=near.x + np.array([lean, 0.0, 0.0, 0.0]))
-    found = nonlinear_initial_state(response, window, machine_in(response, window, dynamics), far)
-    assert not leaves_more(response, window, found, near)
+    found = nonlinear_initial_state(Segment(response, window), machine_in(Segment(response, window), dynamics), far)
+    assert not leaves_more(Segment(response, window), found, near)
     assert abs(found.x[0]) < 0.3

@@ -13,8 +13,8 @@ from riderless.experiments.analysis.comparison.compare import (
     summary,
 )
 from riderless.experiments.analysis.estimators import estimate
-from riderless.experiments.datatypes import Comparison, Fit, Prediction
-from riderless.experiments.theory.theory import lean_feedback
+from riderless.experiments.datatypes import Comparison, Fit, Prediction, Segment
+from riderless.experiments.theories import lean_feedback
 from riderless.models import catalogue
 from tests.experiments.simulated import DT, recording
 
@@ -29,7 +29,7 @@ def kicks(v, noise, count):
     for seed in range(count):
         steer_rate = np.random.default_rng(100 + seed).normal()
         response, window = recording(v, (0.0, 0.0, 0.5, steer_rate), noise=noise, seed=seed, label="kick")
-        comparisons += compare(response, [window], [fit_of(response)])
+        comparisons.append(compare(Segment(response, window), fit_of(response)))
     return comparisons
 
 
@@ -66,34 +66,30 @@ def test_a_wrong_front_wheel_is_noticed():
     agreeing = 0
     for seed in range(5):
         response, window = recording(np.full(480, 5.0), noise=0.01, seed=seed, bicycle=other)
-        right = compare(response, [window], [fit_of(response)])
-        assert right[0].agrees
+        assert compare(Segment(response, window), fit_of(response)).agrees
         mistaken = replace(response, bicycle=silver, theory=replace(response.theory, bicycle=silver))
-        wrong = compare(mistaken, [window], [fit_of(response)])
-        agreeing += wrong[0].agrees
+        agreeing += compare(Segment(mistaken, window), fit_of(response)).agrees
     assert agreeing == 0
 
 
 def test_a_controller_that_was_not_on_is_noticed():
     response, window = recording(np.full(400, 5.0), noise=0.01)
     wrong = replace(response, theory=lean_feedback(response.bicycle, 2.0, 6.5))
-    (comparison,) = compare(wrong, [window], [fit_of(wrong)])
-    assert not comparison.agrees
+    assert not compare(Segment(wrong, window), fit_of(wrong)).agrees
 
 
 def test_fits_that_may_not_be_compared_are_listed_with_their_reason():
     response, window = recording(np.full(60, 5.0))  # 0.3 s: a third of a cycle
     fit = fit_of(response)
     assert not fit.ok
-    assert compare(response, [window], [fit]) == []
     (rejected,) = rejected_fits([window], [fit])
     assert (rejected.source, rejected.t_end, rejected.reason) == (window.source, window.t_end, fit.status)
 
 
 def comparison(re, im, label, z=0.0):
-    _, window = recording(np.full(20, 5.0))
+    segment = Segment(*recording(np.full(20, 5.0)))
     fit = Fit("single_mode", re, im, np.diag([0.04, 0.09]), 1.0, 0.0, True, "")
-    return Comparison(window, fit, Prediction("weave", -1 + 5j, -1.1 + 5.1j, (0.1, 0.1)), z, z, label)
+    return Comparison(segment, fit, Prediction("weave", -1 + 5j, -1.1 + 5.1j, (0.1, 0.1)), z, z, label)
 
 
 def test_pooling_counts_and_averages():

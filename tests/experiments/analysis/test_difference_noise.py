@@ -9,11 +9,11 @@ from riderless.experiments.analysis.comparison.noise_covariance import driven_co
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.analysis.windows.cut import make_window
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.kalman import RowNoise
 from riderless.experiments.theory.process_noise import impulse_responses
 from riderless.experiments.theory.run_theory import theory_with
-from riderless.experiments.theory.theory import open_loop
 from riderless.hil.design.methods import design
 from riderless.hil.logs.header import new_header
 from riderless.hil.rig.rig import Rig
@@ -34,7 +34,7 @@ def pull_covariance(pairs):
 def compared(response):
     window = make_window(response, BEFORE, BEFORE + ROWS)
     fit = estimate(response.t[window.rows], response.phi_dot[window.rows])
-    found = predict(response, window, fit)
+    found = predict(Segment(response, window), fit)
     return np.array([fit.re - found.like.real, fit.im - found.like.imag]), found
 
 

@@ -10,7 +10,7 @@ from riderless.experiments.analysis.estimators import estimate, several_modes
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.estimators.variable_projection import basis_functions
 from riderless.experiments.analysis.windows.cut import make_window
-from riderless.experiments.datatypes import Response
+from riderless.experiments.datatypes import Response, Segment
 from riderless.models.errors import InputError
 from tests.experiments.synthetic import coloured, damped
 
@@ -178,7 +178,7 @@ def test_a_window_whose_speed_changes_is_less_certain_and_says_why():
 
     def at(v):
         response = Response("synthetic", "riderless", t, y, v)
-        return fit_window(response, make_window(response, 0, len(t), "all"))
+        return fit_window(Segment(response, make_window(response, 0, len(t), "all")))
 
     steady, slowing = at(np.full(len(t), 5.0)), at(5.0 - 0.2 * t)
     # the motion is mostly over after 1/3 s, 0.9 s before the middle: 0.18 m/s off, of an eigenvalue of 6.2 1/s at 5 m/s

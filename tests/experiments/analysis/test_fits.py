@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from riderless.experiments.analysis.estimators import ESTIMATORS, estimate
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.windows.cut import make_window
-from riderless.experiments.datatypes import Response, Window
+from riderless.experiments.datatypes import Response, Segment, Window
 from riderless.experiments.recordings import foreign
 from riderless.models.errors import InputError
 from tests.experiments.synthetic import coloured, damped
@@ -67,7 +67,7 @@ def test_the_whole_uncertainty_of_a_window_is_on_the_safe_side(lag_1):
     z = []
     for _ in range(60):
         y = damped(t, d, w, 0.02, phase=rng.uniform(0, 6)) + coloured(rng, len(t), 0.015, lag_1)
-        fit = fit_window(response_of(t, y), whole(t))
+        fit = fit_window(Segment(response_of(t, y), whole(t)))
         assert fit.ok, fit.status
         z.append(((fit.re - d) / fit.re_std, (fit.im - w) / fit.im_std))
     assert np.all(np.std(z, axis=0) > 0.5)
@@ -79,8 +79,8 @@ def test_a_second_mode_widens_the_uncertainty():
     t = np.arange(0.0, 2.0, 0.005)
     clean = damped(t, -1.5, 6.0)
     mixed = clean + 0.2 * np.exp(-6.0 * t)
-    assert fit_window(response_of(t, clean), whole(t)).re_std < 1e-6
-    fit = fit_window(response_of(t, mixed), whole(t))
+    assert fit_window(Segment(response_of(t, clean), whole(t))).re_std < 1e-6
+    fit = fit_window(Segment(response_of(t, mixed), whole(t)))
     assert fit.re_std > 2 * estimate(t, mixed).re_std
     assert abs(fit.re + 1.5) < 3 * fit.re_std
 
@@ -115,7 +115,7 @@ def test_run_52_over_the_papers_window(shared):
     """Kooijman et al. 2008, figure 5: -1.16 +- 5.44i over 9.9 <= t <= 12.5 s."""
     response = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     inside = np.flatnonzero((response.t >= 9.9) & (response.t <= 12.5))
-    fit = fit_window(response, make_window(response, inside[0], inside[-1] + 1, "paper"))
+    fit = fit_window(Segment(response, make_window(response, inside[0], inside[-1] + 1, "paper")))
     assert fit.ok
     assert fit.re == pytest.approx(-1.16, abs=0.005)
     assert fit.im == pytest.approx(5.44, abs=0.005)

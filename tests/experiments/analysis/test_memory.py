@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.comparison.process_noise import driven_share, estimate_process_noise
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.verdict.nonlinear_causes import RiddenWindows
@@ -21,7 +20,7 @@ from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.analysis.windows.kicks import KickRules, find_kicks
 from riderless.experiments.analysis.windows.refuse import rejected_not_free
 from riderless.experiments.analysis.windows.steer_stops import find_steer_stops
-from riderless.experiments.datatypes import Comparison, Marker, Prediction, ProcessNoise
+from riderless.experiments.datatypes import Comparison, Marker, Prediction, ProcessNoise, Segment
 from riderless.experiments.recordings import run_response
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.recordings.runs import release_markers
@@ -31,6 +30,7 @@ from riderless.experiments.reports.timeline.recorded import Timeline
 from riderless.hil.logs import log
 from riderless.hil.logs.log import read_run
 from tests.experiments.pushed import pushed
+from tests.experiments.simulated import with_response
 from tests.tools.long_log import write_long_log
 
 TIMES = 600  # so often the pushes of one recording: nearly three hours at 200 Hz
@@ -75,8 +75,8 @@ def test_edges_of_the_free_parts_take_none(long, work):
 
 def test_pictures_of_windows_take_none(long):
     window = make_window(long, 1000, 1600)
-    fit, predicted = fit_window(long, window, "single_mode"), Prediction("weave", -1 + 5j, -1 + 5j, (1.0, 1.0))
-    compared = Comparison(window, fit, predicted, 0.0, 0.0)
+    fit, predicted = fit_window(Segment(long, window), "single_mode"), Prediction("weave", -1 + 5j, -1 + 5j, (1.0, 1.0))
+    compared = Comparison(Segment(long, window), fit, predicted, 0.0, 0.0)
     assert arrays_taken(long, lambda: window_picture(1, long, compared)) < 0.2  # it took 0.5
 
 
@@ -109,9 +109,7 @@ def long_run(tmp_path_factory):
         patch.setattr(run_response, "STRETCH_ROWS", 8000)
         response = response_of_run(read_run(folder, everything=False, stored=True))
     noise = ProcessNoise(0.01 * np.eye(2), 1.0)
-    found = analyze_responses([response])
-    responses = [replace(one, process_noise=noise) for one in found.responses]
-    (group,) = windows_by_bicycle(responses, found.comparisons).values()
+    group = [with_response(c, process_noise=noise) for c in analyze_responses([response]).comparisons]
     assert len(group) > 10
     return response, group
 
@@ -125,8 +123,8 @@ def signals_in_memory():
 @pytest.mark.parametrize(
     "work",
     [
-        lambda group: find_windows(group[0][0]),
-        lambda group: find_windows(replace(group[0][0], markers=(Marker(0.0, "release"),))),
+        lambda group: find_windows(group[0].segment.response),
+        lambda group: find_windows(replace(group[0].segment.response, markers=(Marker(0.0, "release"),))),
         lambda group: linear_predictions(group, {}),
         lambda group: (search := ParameterSearch(group)).predictions(np.zeros(len(search.names))),
         estimate_process_noise,

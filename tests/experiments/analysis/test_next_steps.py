@@ -7,7 +7,7 @@ import pytest
 
 from riderless.experiments.analysis.verdict.next_steps import GONE_TOO_SOON, LAST_RESORT, REMEDIES
 from riderless.experiments.reports.analyze import analyze
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.hil.design.methods import design
 from riderless.hil.runners.simulated_run import simulate
 from riderless.models import catalogue

@@ -8,10 +8,10 @@ import pytest
 from riderless.experiments.analysis.identification.four_state import FREE_COEFFICIENTS, fit
 from riderless.experiments.analysis.identification.identify import identify
 from riderless.experiments.analysis.identification.initial_state import estimate_initial_state
-from riderless.experiments.analysis.identification.output_error import Segment
-from riderless.experiments.datatypes import Response, Window
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
+from riderless.experiments.datatypes import Response, Segment, Window
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.experiments.theory.modes import dominant_mode
-from riderless.experiments.theory.theory import lean_feedback, open_loop, theory_for
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import Variant
@@ -52,13 +52,13 @@ def motion(v, real=None, seconds=2.0, seed=0, noise=1.0, theory=None, fall=0.0, 
 def predicted(theory, response, window):
     """What the joint fit should find, were this theory right: its eigenvalue, for the falling speed is in the fit."""
     dynamics = theory.dynamics()
-    start = estimate_initial_state(response, window, dynamics)
+    start = estimate_initial_state(Segment(response, window), dynamics)
     return dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start).eigenvalue
 
 
 def pieces(real, speeds=(3.5, 5.0, 6.5), repeats=3, offset=0, **options):
     return [
-        Segment.of(*motion(v, real, seed=offset + 10 * i + k, **options))
+        AveragedWindow.of(Segment(*motion(v, real, seed=offset + 10 * i + k, **options)))
         for i, v in enumerate(speeds)
         for k in range(repeats)
     ]
@@ -88,7 +88,7 @@ def test_noise_scatters_the_answer_by_what_it_says():
     real = Variant(BICYCLE, **truth)
     z = []
     for seed in range(24):
-        own = [Segment.of(*motion(v, real, seed=100 * seed + i)) for i, v in enumerate((4.0, 5.5))]
+        own = [AveragedWindow.of(Segment(*motion(v, real, seed=100 * seed + i))) for i, v in enumerate((4.0, 5.5))]
         found = identify(own, list(truth))
         z.append((found.values - list(truth.values())) / found.std)
     rms = np.sqrt(np.mean(np.square(z), axis=0))
@@ -117,7 +117,7 @@ def test_steer_scale_and_lag_are_told_from_the_bicycle():
     for i, v in enumerate((4.0, 5.5)):
         response, window = motion(v, seed=i, noise=0.0)
         late = np.interp(response.t - 0.01, response.t, response.delta)
-        made.append(Segment.of(replace(response, delta=0.9 * late, psi_dot=None), window))
+        made.append(AveragedWindow.of(Segment(replace(response, delta=0.9 * late, psi_dot=None), window)))
     found = identify(made, ["steer_scale", "steer_lag"])
     assert found.values == pytest.approx([0.9, 0.01], rel=0.05)
 
@@ -126,9 +126,9 @@ def test_nothing_and_two_bicycles_are_refused():
     with pytest.raises(InputError, match="found 0 and 1"):
         identify([], ["c"])
     response, window = motion(5.0)
-    other = open_loop(catalogue.load_bicycle("Silver"))
+    other = replace(response, theory=open_loop(catalogue.load_bicycle("Silver")))
     with pytest.raises(InputError, match="one bicycle to identify c from, found nominal values"):
-        identify([Segment.of(response, window), Segment.of(response, window, other)], ["c"])
+        identify([AveragedWindow.of(Segment(recorded, window)) for recorded in (response, other)], ["c"])
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_nothing_and_two_bicycles_are_refused():
 def test_what_the_windows_tell_nothing_of_is_refused_unless_a_prior_holds_it(name, why):
     """No torque, no steer: the search left such a quantity anywhere, with a standard deviation of 0."""
     response, window = motion(5.0)
-    uncontrolled = [Segment.of(replace(response, delta=None), window)]
+    uncontrolled = [AveragedWindow.of(Segment(replace(response, delta=None), window))]
     with pytest.raises(InputError, match=rf"tell nothing of {name} \({why}\): leave {name} out"):
         identify(uncontrolled, ["steer_damping", name])
     held = identify(uncontrolled, ["steer_damping", name], {name: 0.02})
@@ -158,7 +158,7 @@ def test_joint_fit_finds_the_eigenvalue_of_a_bicycle_that_is_not_the_model(v, se
     """Half a second is less than a period of 1 to 2 s; friction and a spring that theory knows nothing of."""
     real = Variant(BICYCLE, steer_damping=0.25, steer_stiffness=0.6)
     response, window = motion(v, real, seconds)
-    found = fit(response, window)
+    found = fit(Segment(response, window))
     truth = predicted(open_loop(BICYCLE).move({"steer_damping": 0.25, "steer_stiffness": 0.6}), response, window)
     assert found.ok, found.status
     assert abs(found.re - truth.real) < 4 * found.re_std + 1e-3
@@ -169,20 +169,20 @@ def test_joint_fit_finds_the_eigenvalue_of_a_bicycle_that_is_not_the_model(v, se
 def test_joint_fit_under_feedback_and_nearly_over_damped():
     strong = lean_feedback(BICYCLE, 4.0, 6.5)
     response, window = motion(3.0, theory=strong, feedback=strong.dynamics().matrix, seconds=1.5)
-    truth = predicted(theory_for(response), response, window)
-    found = fit(response, window)
+    truth = predicted(response.own_theory, response, window)
+    found = fit(Segment(response, window))
     assert found.ok, found.status
     assert abs(complex(found.re, found.im) - truth) < 4 * np.hypot(found.re_std, found.im_std) + 1e-3
 
 
 def test_joint_fit_says_why_it_cannot_answer():
     response, window = motion(5.0)
-    alone = fit(replace(response, delta=None, psi_dot=None), window)
+    alone = fit(Segment(replace(response, delta=None, psi_dot=None), window))
     assert not alone.ok
     assert "neither steer nor yaw rate" in alone.status
-    short = fit(response, replace(window, stop=40))
+    short = fit(Segment(response, replace(window, stop=40)))
     assert not short.ok
     assert "too few rows" in short.status
     noise = replace(response, phi_dot=np.random.default_rng(0).standard_normal(len(response.t)))
-    assert not fit(noise, window).ok
-    assert set(fit(response, window).coefficients) == set(FREE_COEFFICIENTS)
+    assert not fit(Segment(noise, window)).ok
+    assert set(fit(Segment(response, window)).coefficients) == set(FREE_COEFFICIENTS)

@@ -9,10 +9,10 @@ import pytest
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.analysis.identification.initial_state import estimate_initial_state
-from riderless.experiments.datatypes import Fit
+from riderless.experiments.datatypes import Fit, Segment
+from riderless.experiments.theories import fixed, lean_feedback, open_loop
 from riderless.experiments.theory.free_response import free_response
 from riderless.experiments.theory.modes import kicked_mode, kicked_modes
-from riderless.experiments.theory.theory import dynamics_for, fixed, lean_feedback, open_loop
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT
 from riderless.models.errors import InputError
@@ -31,7 +31,7 @@ TABLE_2 = [
 @pytest.mark.parametrize(("v", "re", "im"), TABLE_2)
 def test_frozen_is_table_2_of_meijaard_2007(v, re, im):
     response, window = recording(np.full(500, float(v)), bicycle="Benchmark")
-    prediction = predict(response, window, estimate(response.t, response.phi_dot))
+    prediction = predict(Segment(response, window), estimate(response.t, response.phi_dot))
     assert prediction.mode == "weave"
     assert prediction.frozen.real == pytest.approx(re, abs=1e-10)
     assert prediction.frozen.imag == pytest.approx(im, abs=1e-10)
@@ -49,7 +49,7 @@ def test_frozen_is_the_linear_reference(v):
 def test_without_noise_at_fixed_speed_like_is_what_the_estimator_gives(v, x0):
     response, window = recording(np.full(500, v), x0)
     fit = estimate(response.t, response.phi_dot)
-    prediction = predict(response, window, fit)
+    prediction = predict(Segment(response, window), fit)
     assert prediction.like.real == pytest.approx(fit.re, abs=2e-4)
     assert prediction.like.imag == pytest.approx(fit.im, abs=2e-4)
 
@@ -58,7 +58,7 @@ def test_like_for_like_cancels_the_bias_of_coasting():
     # Silver as in run 52 of Kooijman et al. (2008): from 5.4 m/s, slowing by 0.23 m/s^2
     response, window = recording(5.4 - 0.23 * DT * np.arange(520), (0.0, 0.0, 0.6, -0.5))
     fit = estimate(response.t, response.phi_dot)
-    prediction = predict(response, window, fit)
+    prediction = predict(Segment(response, window), fit)
     measured = complex(fit.re, fit.im)
     assert abs(measured - prediction.like) < 2e-3
     assert abs(measured - prediction.frozen) > 0.1
@@ -67,8 +67,8 @@ def test_like_for_like_cancels_the_bias_of_coasting():
 def test_the_unit_of_the_gyro_does_not_matter():
     response, window = recording(5.4 - 0.23 * DT * np.arange(400), noise=0.01)
     volts = replace(response, phi_dot=2.5 + 1.146 * response.phi_dot, phi_dot_unit="V")
-    one = predict(response, window, estimate(response.t, response.phi_dot))
-    other = predict(volts, window, estimate(volts.t, volts.phi_dot))
+    one = predict(Segment(response, window), estimate(response.t, response.phi_dot))
+    other = predict(Segment(volts, window), estimate(volts.t, volts.phi_dot))
     assert other.like == pytest.approx(one.like, abs=1e-4)
     assert other.difference_std == pytest.approx(one.difference_std, rel=0.02)
 
@@ -132,21 +132,23 @@ def test_steer_angle_is_used_where_it_was_measured():
     response, window = recording(v, x0, noise=0.02)
     noisy = 0.001 * np.random.default_rng(5).standard_normal(len(v))
     with_steer = replace(response, delta=states[:, 1] + 0.01 + noisy)
-    alone, both = (estimate_initial_state(r, window, open_loop(bicycle).dynamics()) for r in (response, with_steer))
+    alone, both = (
+        estimate_initial_state(Segment(r, window), open_loop(bicycle).dynamics()) for r in (response, with_steer)
+    )
     assert np.linalg.norm(both.x - x0) < 0.5 * np.linalg.norm(alone.x - x0)
 
 
 def test_what_was_published_of_each_kind():
     response, _ = recording(np.full(50, 5.0), kind="kooijman")
-    assert dynamics_for(replace(response, bicycle=None)).matrix(5.0) == pytest.approx(
+    assert replace(response, bicycle=None).own_theory.dynamics().matrix(5.0) == pytest.approx(
         open_loop(catalogue.load_bicycle("Silver")).dynamics().matrix(5.0)
     )
-    delft = dynamics_for(replace(response, kind="delft-sbw", bicycle=None))
+    delft = replace(response, kind="delft-sbw", bicycle=None).own_theory.dynamics()
     assert delft.name == "steer into the lean, 2 (6.5 - v)"
     own = sampled_lean_feedback(catalogue.load_bicycle("Silver"))
-    assert dynamics_for(replace(response, theory=fixed(response.bicycle, own))) is own
+    assert replace(response, theory=fixed(response.bicycle, own)).own_theory.dynamics() is own
     with pytest.raises(InputError, match="wanted a bicycle"):
-        dynamics_for(replace(response, kind="riderless", bicycle=None))
+        _ = replace(response, kind="riderless", bicycle=None).own_theory
 
 
 def test_an_over_damped_model_says_so():
@@ -155,7 +157,7 @@ def test_an_over_damped_model_says_so():
     wave = 0.5 * np.cos(5.0 * response.t)
     response = replace(response, phi_dot=wave)
     fit = Fit("single_mode", 0.0, 5.0, 1e-4 * np.eye(2), 1.0, 0.01, True, "")
-    prediction = predict(response, window, fit)
+    prediction = predict(Segment(response, window), fit)
     assert prediction.mode == "real"
     assert prediction.frozen.imag == 0.0
     assert "over-damped at 0.50 m/s" in prediction.status

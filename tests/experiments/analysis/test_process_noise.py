@@ -12,8 +12,8 @@ from riderless.experiments.analysis.comparison.process_noise import likeliest, n
 from riderless.experiments.analysis.verdict.goodness_of_fit import verdicts, why_not_in_wind
 from riderless.experiments.datatypes import ProcessNoise
 from riderless.experiments.reports.answer import answer_of
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.process_noise import impulse_responses, torque_rows
-from riderless.experiments.theory.theory import open_loop
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue
 from riderless.models.linear.whipple import input_matrix, system_matrix
@@ -130,9 +130,9 @@ def test_a_weak_drive_in_gusts_does_not_excuse_itself_as_wind(tmp_path):
 def test_a_drawn_bicycle_far_from_the_nominal_one_is_not_taken_for_wind():
     """Its weave is 28 % faster than theory's; to first order about that, wind of 0.75 N m explained it."""
     found = analyze_responses(campaign_responses(study_campaigns(380, 4000)[379]), estimator="single_mode")
-    (group,) = windows_by_bicycle(found.responses, found.comparisons).values()
+    (group,) = windows_by_bicycle(found.comparisons).values()
     assert len(group) == 9
-    assert max(0.0 if r.process_noise is None else r.process_noise.lean_torque for r, _ in group) < 0.01
+    assert max(noise.lean_torque if (noise := c.segment.response.process_noise) else 0.0 for c in group) < 0.01
     assert why_not_in_wind(group) == ""
 
 

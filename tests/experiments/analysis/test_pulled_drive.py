@@ -18,7 +18,7 @@ from riderless.experiments.analysis.identification.initial_state import (
     nonlinear_initial_state,
 )
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.theory.theory import dynamics_for, theory_for
+from riderless.experiments.datatypes import Segment
 from riderless.models.plant.drive_losses import DriveLosses
 from tests.studies.verdict_calibration.judge import ask_verdict
 from tests.studies.verdict_calibration.simulate import campaign_responses
@@ -52,13 +52,12 @@ def test_the_same_machine_is_rejected_where_the_rig_says_nothing():
 
 def test_the_motion_of_a_window_is_explained_to_the_noise_of_the_gyro(told):
     """The noise is told by third differences of the readings, where no theory enters."""
-    by_key = {r.key: r for r in told.responses}
     linear, bent = [], []
     for c in told.comparisons[::3]:
-        response, dynamics = by_key[c.key], dynamics_for(by_key[c.key])
-        first = estimate_initial_state(response, c.window, dynamics)
-        start = nonlinear_initial_state(response, c.window, machine_in(response, c.window, dynamics), first)
-        measured = response.phi_dot[c.window.rows]
+        dynamics = c.segment.dynamics
+        first = estimate_initial_state(c.segment, dynamics)
+        start = nonlinear_initial_state(c.segment, machine_in(c.segment, dynamics), first)
+        measured = c.segment.phi_dot
         noise = np.std(np.diff(measured, 3)) / np.sqrt(20.0)
         measured = measured - measured.mean()
         linear.append(np.std(measured - first.lean_rate) / noise)
@@ -76,10 +75,13 @@ def test_noise_that_dithers_the_losses_is_not_taken_for_wind(told):
 def test_noise_drawn_for_a_machine_is_that_of_the_linear_loop_where_it_loses_nothing(told, losses):
     response = told.responses[0]
     window = next(c for c in told.comparisons if c.key == response.key).window
-    theory, v = theory_for(response), window.v_mean
+    theory, v = response.own_theory, window.v_mean
     lossless = replace(response, theory=replace(theory, losses=losses, linear=True))
-    dynamics = dynamics_for(lossless)
-    machine, first = machine_in(lossless, window, dynamics), estimate_initial_state(lossless, window, dynamics)
+    dynamics = lossless.own_theory.dynamics()
+    machine, first = (
+        machine_in(Segment(lossless, window), dynamics),
+        estimate_initial_state(Segment(lossless, window), dynamics),
+    )
     fit = estimate(response.t[window.rows], response.phi_dot[window.rows])
     start = replace(first, machine=machine)
     drawn = drawn_differences(dynamics, v, response.dt, fit.influence, start)
@@ -96,10 +98,12 @@ def test_noise_drawn_for_a_machine_is_that_of_the_linear_loop_where_it_loses_not
 def test_a_search_that_ends_beside_the_deepest_valley_begins_elsewhere():
     """The third condition left 10 times the noise of the steer, and was off by four standard deviations."""
     response = campaign_responses(StudyCampaign(5602, 1, "Pista", "pulled drive", "poles", 1.0, "single_mode"))[2]
-    dynamics = dynamics_for(response)
+    dynamics = response.own_theory.dynamics()
     for window in find_windows(response)[0]:
-        first = estimate_initial_state(response, window, dynamics)
-        start = nonlinear_initial_state(response, window, machine_in(response, window, dynamics), first)
+        first = estimate_initial_state(Segment(response, window), dynamics)
+        start = nonlinear_initial_state(
+            Segment(response, window), machine_in(Segment(response, window), dynamics), first
+        )
         steer = response.delta[window.rows]
         noise = np.std(np.diff(steer, 3)) / np.sqrt(20.0)
         assert np.std(steer - start.steer) < 1.5 * noise

@@ -8,7 +8,7 @@ import pytest
 
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.datatypes import Marker
+from riderless.experiments.datatypes import Marker, Segment
 from tests.experiments.commands.test_cli import call
 from tests.experiments.synthetic import damped, kicked
 from tests.paths import ROOT
@@ -32,7 +32,7 @@ def test_motion_from_the_start_is_a_window(held, d, w):
     (window,), _ = find_windows(response)
     assert window.t_start == pytest.approx(held + 0.3, abs=0.06)
     assert "release" in window.rule
-    fit = fit_window(response, window)
+    fit = fit_window(Segment(response, window))
     assert fit.ok
     assert (fit.re, fit.im) == pytest.approx((d, w), abs=0.05)
 
@@ -41,7 +41,7 @@ def test_growth_from_a_release_that_is_known_is_a_window():
     marks = (Marker(0.0, "let go"),)
     response = let_go(d=0.3, w=3.5, amplitude=0.05, markers=marks)
     (window,), _ = find_windows(response)
-    assert fit_window(response, window).re == pytest.approx(0.3, abs=0.03)
+    assert fit_window(Segment(response, window)).re == pytest.approx(0.3, abs=0.03)
 
 
 def test_a_hand_that_sways_the_bicycle_at_the_start_is_no_release():

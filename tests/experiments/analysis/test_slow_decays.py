@@ -9,6 +9,7 @@ import pytest
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.analysis.windows.free_motion import KICK_MEMORY, unexplained_motion
+from riderless.experiments.datatypes import Segment
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.hil.design.methods import design
 from riderless.hil.runners.simulated_run import simulate
@@ -32,7 +33,7 @@ def test_every_kick_gives_a_window_and_the_eigenvalue(name, re, noise):
     assert [w.t_start for w in windows] == pytest.approx([end + 0.4 for end in ends], abs=0.3)
     for window, following in zip(windows, [*kicks[1:], np.inf], strict=True):
         assert window.t_end <= following + 0.05  # so soon a push has hardly begun
-        fit = fit_window(response, window)
+        fit = fit_window(Segment(response, window))
         assert fit.ok, fit.status
         assert abs(fit.re - truth.real) < 4.0 * fit.re_std
         assert abs(fit.im - truth.imag) < 4.0 * fit.im_std
@@ -46,7 +47,7 @@ def test_intervals_of_these_windows_hold():
             for noise in (0.003, 0.009):
                 response, _, truth = swinging(name, re, KICKS, KICKS[-1] + 4.0, seed=seed, noise=noise)
                 for window in find_windows(response)[0]:
-                    (re_lo, re_hi), (im_lo, im_hi) = fit_window(response, window).interval(0.95)
+                    (re_lo, re_hi), (im_lo, im_hi) = fit_window(Segment(response, window)).interval(0.95)
                     held.append((re_lo <= truth.real <= re_hi, im_lo <= truth.imag <= im_hi))
     assert len(held) >= 110
     assert np.mean(held, axis=0) == pytest.approx([0.97, 0.97], abs=0.04)
@@ -78,7 +79,7 @@ def test_silver_at_4_m_s_through_the_whole_loop():
     windows, _ = find_windows(response)
     assert len(windows) == 6
     for window in windows:
-        fit = fit_window(response, window)
+        fit = fit_window(Segment(response, window))
         assert fit.ok
         assert fit.im == pytest.approx(3.23, abs=0.05)  # the table of `riderless eig Silver --speeds 4`: -0.02+3.23i
         assert fit.re == pytest.approx(-0.02, abs=0.05)

@@ -11,6 +11,7 @@ from riderless.experiments.analysis.windows.cut import row_of_next_push
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.analysis.windows.kicks import KickRules, find_kicks, find_swings
 from riderless.experiments.analysis.windows.rules import WindowRules
+from riderless.experiments.datatypes import Segment
 from riderless.experiments.recordings import foreign
 from tests.experiments.synthetic import kicked
 
@@ -31,7 +32,7 @@ def test_kicks_are_found_and_their_eigenvalue_recovered(d, w, marked):
     windows, _ = find_windows(response)
     assert [window.t_start for window in windows] == pytest.approx([2.1, 8.1], abs=0.35)
     for window in windows:
-        fit = fit_window(response, window)
+        fit = fit_window(Segment(response, window))
         assert fit.ok, fit.status
         assert abs(fit.re - d) < 4 * fit.re_std
         assert abs(fit.im - w) < 4 * fit.im_std
@@ -64,7 +65,7 @@ def test_a_growing_oscillation_after_a_mark_is_one_window():
     response = kicked(0.8, 3.5, kicks=(2.0,), amplitude=0.05, marked=True, length=6.0)
     windows, _ = find_windows(response)
     assert len(windows) == 1
-    fit = fit_window(response, windows[0])
+    fit = fit_window(Segment(response, windows[0]))
     assert fit.ok
     assert fit.re == pytest.approx(0.8, abs=0.05)
 
@@ -118,7 +119,7 @@ def test_a_window_ends_where_a_second_push_makes_the_swings_grow(noise):
     assert both.t[second.onset] == pytest.approx(3.7, abs=0.06)
     (window,), rejected = find_windows(both)
     assert 3.4 < window.t_end <= 3.7  # before it, by no more than half of the half cycle that it falls into
-    fit = fit_window(both, window)
+    fit = fit_window(Segment(both, window))
     assert (fit.re, fit.im) == pytest.approx((-0.7, 5.4), abs=0.25)
     assert any("overlaps" in r.reason for r in rejected)  # what follows the second push, so soon, is not used
 
@@ -191,7 +192,7 @@ def test_run_52_gives_one_window_and_refuses_speeding_up_and_return(shared):
     (window,), rejected = find_windows(response)
     assert window.t_start == pytest.approx(9.9, abs=0.1)
     assert 11.3 < window.t_end < 12.6
-    fit = fit_window(response, window)
+    fit = fit_window(Segment(response, window))
     assert fit.ok
     assert fit.re == pytest.approx(-1.16, abs=0.1)
     assert fit.im == pytest.approx(5.44, abs=0.1)
@@ -212,7 +213,7 @@ def test_the_delft_authors_windows_are_found(shared):
         for row in theirs:
             near = min(windows, key=lambda window, row=row: abs(window.start - row["start"]))
             assert abs(near.start - row["start"]) < 5, row
-            fits.append((fit_window(response, near), row))
+            fits.append((fit_window(Segment(response, near)), row))
         assert len(theirs) == count, name
         assert len(windows) <= 3 * len(theirs), name
         good = [(fit, row) for fit, row in fits if fit.ok]

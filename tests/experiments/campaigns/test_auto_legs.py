@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.identification.forced_windows import kicked_segments
+from riderless.experiments.analysis.identification.forced_windows import kicked_windows
 from riderless.experiments.campaigns.adaptive.course import Course, join_legs, legs_named
 from riderless.experiments.campaigns.adaptive.runs import LearningRuns, windows_of
 from riderless.experiments.campaigns.display import CampaignDisplay
@@ -159,14 +159,14 @@ def test_shares_that_are_none_of_the_kicks_are_refused(shares):
 
 def test_a_kick_whose_first_row_is_off_by_rounding_keeps_its_window(made):
     response = read_recording(made.runs[0].folder)
-    before = len(kicked_segments(response))
+    before = len(kicked_windows(response))
     on = np.abs(response.T_played) > 0.0
     row = int(np.flatnonzero(~on[:-1] & on[1:])[1])  # the last before the second kick
     free = response.free.copy()
     free[row] = False
-    assert len(kicked_segments(replace(response, free=free))) == before
+    assert len(kicked_windows(replace(response, free=free))) == before
 
 
 def test_a_recording_without_a_kick_has_no_window_of_one(made):
     response = read_recording(Path(made.runs[0].folder))
-    assert kicked_segments(replace(response, T_played=np.zeros_like(response.t))) == []
+    assert kicked_windows(replace(response, T_played=np.zeros_like(response.t))) == []

@@ -23,7 +23,6 @@ from riderless.experiments.campaigns.power_analysis import foresee
 from riderless.experiments.campaigns.session import open_campaign, rehearse_campaign
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.theory import run_theory
-from riderless.experiments.theory.theory import theory_for
 from riderless.experiments.theory.uncertainty_bands import draw_machine
 from riderless.hil.logs.header import new_header
 from riderless.hil.logs.log import RunRecorder
@@ -86,9 +85,7 @@ def pitched_sensor(condition, pitch):
 
 
 def judged(responses):
-    found = analyze_responses(responses)
-    of_label = {response.label: response for response in responses}
-    return fit_campaign([(of_label[c.label], c) for c in found.comparisons]).p
+    return fit_campaign(analyze_responses(responses).comparisons).p
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +151,7 @@ def test_slopes_are_those_of_the_emulated_machine(delft, name, v, size, misread)
     means = [
         np.mean([c.fit.eigenvalue - c.prediction.like for c in analysis.comparisons]) for analysis in (before, after)
     ]
-    slopes = [WindowErrors.of(before.responses[0], c).slopes([name], [size])[:, 0] for c in before.comparisons]
+    slopes = [WindowErrors.of(c).slopes([name], [size])[:, 0] for c in before.comparisons]
     expected = complex(*np.mean(slopes, axis=0)) * size
     assert abs(means[1] - means[0] - expected) < 0.5 * abs(expected)  # 0.35 of the encoder: 2 % is no small error
     assert name in FORESEEN_ERRORS
@@ -166,7 +163,7 @@ def test_a_larger_error_moves_the_window_as_it_is_estimated_with_it(v):
     (condition,) = planned("Fisher", [v]).conditions
     size = 0.047
     before = analyze_responses([ridden(condition, 200)])
-    errors = [WindowErrors.of(before.responses[0], c) for c in before.comparisons]
+    errors = [WindowErrors.of(c) for c in before.comparisons]
     (slope,) = np.mean([one.slopes(["drive_gain"], [size]) for one in errors], axis=0).T
     for side, sign in enumerate((1.0, -1.0)):
         after = analyze_responses([ridden(condition, 200, Emulation(drive=SteerDrive(gain=1.0 + sign * size)))])
@@ -180,10 +177,10 @@ def test_windows_are_those_of_a_bicycle_that_was_drawn(seed):
     """Beside the same bicycle in the emulated machine: what theory does not explain is most of the noise then."""
     (condition,) = planned("Rigid", [6.5]).conditions
     before = analyze_responses([ridden(condition, 200)])
-    theory = theory_for(before.responses[0])
+    theory = before.responses[0].own_theory
     drawn = {k: v for k, v in draw_machine(theory, np.random.default_rng(seed)).items() if k in theory.bicycle.std}
     after = analyze_responses([ridden(condition, 200, truth=theory.variant(drawn)[0])]).comparisons
-    given = [c for _, c in given_by(drawn, [(before.responses[0], c) for c in before.comparisons])]
+    given = given_by(drawn, before.comparisons)
     known, seen, foreseen = (np.mean([c.residual for c in one]) for one in (before.comparisons, after, given))
     assert abs(foreseen - seen) < 0.35 * abs(known - seen)
     known, seen, foreseen = (
@@ -193,7 +190,7 @@ def test_windows_are_those_of_a_bicycle_that_was_drawn(seed):
 
 
 def test_a_machine_that_is_drawn_can_be():
-    theory = replace(theory_for(ridden(planned("Rigid", [6.5]).conditions[0], 7)), std={"steer_damping": 0.1})
+    theory = replace(ridden(planned("Rigid", [6.5]).conditions[0], 7).own_theory, std={"steer_damping": 0.1})
     drawn = [draw_machine(theory, np.random.default_rng(seed)) for seed in range(20)]
     assert all(one["steer_damping"] >= 0.0 for one in drawn)
     nowhere = replace(theory, std={"drive_gain": 1e9})
@@ -202,11 +199,11 @@ def test_a_machine_that_is_drawn_can_be():
 
 def test_of_a_bicycle_that_is_known_nothing_is_drawn(delft):
     response = ridden(delft.conditions[0], 7)
-    theory = theory_for(response)
+    theory = response.own_theory
     assert set(draw_machine(theory, np.random.default_rng(0))) == {"imu_pitch"}
     assert draw_machine(replace(theory, std={}), np.random.default_rng(0)) == {}
-    windows = [(response, c) for c in analyze_responses([response]).comparisons]
-    assert given_by({}, windows) == windows
+    windows = analyze_responses([response]).comparisons
+    assert given_by({}, windows) == list(windows)
 
 
 def drawn_conditions():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.identification.forced_windows import kicked_segments
+from riderless.experiments.analysis.identification.forced_windows import kicked_windows
 from riderless.experiments.experiment_design.choice import window_information
 from riderless.experiments.experiment_design.paper_windows import (
     PaperKick,
@@ -60,7 +60,7 @@ def test_the_kicks_are_in_the_recording_as_they_were_played(weak):
 
 def test_the_windows_of_a_drives_kicks_begin_before_them(weak):
     response = response_of_run(weak)
-    found = kicked_segments(response)
+    found = kicked_windows(response)
     assert len(found) == 3
     begins = response.t[np.flatnonzero(np.diff((np.abs(response.T_played) > 0.0).astype(int)) > 0) + 1]
     assert [one.window.t_start for one in found] == pytest.approx(begins - 0.1, abs=0.006)
@@ -79,7 +79,7 @@ def test_what_is_foretold_is_what_is_measured(machine, weak):
     theory = paper_theory(rig, gains, Sensors()).move({"drive_gain": 0.9})
     paper = 3.0 * window_information(paper_window(theory, V, SPACING, KICK, kick_amplitude(rig, gains, V, KICK)), FREE)
     there = {"drive_gain": 0.9, "steer_damping": 0.0}
-    measured = sum(window_information(one, FREE, there) for one in kicked_segments(response_of_run(weak)))
+    measured = sum(window_information(one, FREE, there) for one in kicked_windows(response_of_run(weak)))
     foretold, found = (np.sqrt(np.diag(np.linalg.inv(one))) for one in (paper, measured))
     assert foretold == pytest.approx(found, rel=0.1)
 

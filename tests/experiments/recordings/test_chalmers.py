@@ -5,7 +5,6 @@ import pytest
 
 from riderless.experiments.recordings.foreign import read_foreign
 from riderless.experiments.recordings.foreign.labs import chalmers
-from riderless.experiments.theory.theory import theory_for
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from tests.experiments.recordings.chalmers_log import columns, early, ride, write_log
@@ -88,4 +87,4 @@ def test_rows_while_the_motor_is_off_are_not_free(tmp_path, table):
 def test_no_theory_is_made_up_for_a_controller_that_the_log_does_not_state(tmp_path, table):
     response = read_foreign(write_log(tmp_path / "ride.csv", table), **OF_BENCHMARK)
     with pytest.raises(InputError, match="steered by rate that names none"):
-        theory_for(response)
+        _ = response.own_theory

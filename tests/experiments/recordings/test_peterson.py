@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import butter, detrend, filtfilt
 
-from riderless.experiments.analysis.identification.forced_windows import forced_segments
+from riderless.experiments.analysis.identification.forced_windows import forced_windows
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.recordings.foreign import read_foreign
 from riderless.experiments.reports.identify import identify_parameters
@@ -37,9 +37,9 @@ def test_a_log_without_a_bicycle_is_refused_with_what_to_do(tmp_path, table):
 
 
 def test_stretches_are_short_where_the_bicycle_falls(tmp_path, table):
-    slow = forced_segments(read_foreign(write_log(tmp_path / "slow.txt", table), bicycle="Benchmark"))
+    slow = forced_windows(read_foreign(write_log(tmp_path / "slow.txt", table), bicycle="Benchmark"))
     fast = ride(v=5.0, seconds=20.0)  # between weave and capsize: stable alone
-    whole = forced_segments(read_foreign(write_log(tmp_path / "fast.txt", fast), bicycle="Benchmark"))
+    whole = forced_windows(read_foreign(write_log(tmp_path / "fast.txt", fast), bicycle="Benchmark"))
     assert len(slow) > 10
     assert len(whole) == 1
 

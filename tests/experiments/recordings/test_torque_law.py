@@ -12,7 +12,7 @@ from riderless.experiments.recordings import foreign, torque_law
 from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.experiments.recordings.quality.inspection import inspect_recording
 from riderless.experiments.recordings.torque_law import go_by_logged_torque, torque_factor
-from riderless.experiments.theory.theory import lean_feedback
+from riderless.experiments.theories import lean_feedback
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT
 from riderless.models.plant.plant import Kick

@@ -12,7 +12,7 @@ import pytest
 
 from riderless.experiments import analyze, read_recording
 from riderless.experiments.reports.text import Sentence, TextTable, plain_text
-from riderless.experiments.theory.theory import lean_feedback, open_loop
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.hil.logs.json_values import plain
 from riderless.hil.logs.log import read_run
 from riderless.hil.runners.simulated_run import run_lockstep

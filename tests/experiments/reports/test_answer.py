@@ -9,6 +9,7 @@ from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.analysis.verdict.conditions import ConditionMeans
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from riderless.experiments.datatypes import Segment
 from riderless.experiments.reports.answer import NOTHING_COMPARED, answer_of
 from tests.experiments.reports.test_html import _no_files  # noqa: F401
 from tests.experiments.simulated import recording
@@ -26,7 +27,7 @@ def windows(far, n=6, bicycle="Silver"):
         recording(np.full(480, 5.4), noise=0.01, seed=i, source=f"{bicycle}-{i}", label=bicycle, bicycle=bicycle)
         for i in range(n)
     ]
-    made = [c for r, w in cut for c in compare(r, [w], [estimate(r.t, r.phi_dot)])]
+    made = [compare(Segment(r, w), estimate(r.t, r.phi_dot)) for r, w in cut]
     made = [replace(c, z_re=10.0 if i < far else 0.1, z_im=0.1) for i, c in enumerate(made)]
     return [r for r, _ in cut], made
 

@@ -13,13 +13,13 @@ import pytest
 
 from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators import estimate
-from riderless.experiments.datatypes import Rejected
+from riderless.experiments.datatypes import Rejected, Segment
 from riderless.experiments.recordings.published import figure7
 from riderless.experiments.reports import eigenvalues
 from riderless.experiments.reports.html import ReportInput, typeset_number, write_report
 from riderless.experiments.reports.page.window_pictures import window_picture
+from riderless.experiments.theories import fixed
 from riderless.experiments.theory.free_response import free_response
-from riderless.experiments.theory.theory import fixed
 from riderless.hil.design.margins import Margins
 from riderless.hil.design.sampled_plant import LoopTiming
 from riderless.hil.design.schedule import GainSchedule
@@ -81,7 +81,7 @@ def everything():
     cut = [recording(v, noise=0.01, seed=i, source=f"open-{i}", label="Silver open") for i in range(3)]
     cut += [closed_loop(10 + i, speed) for i, speed in enumerate((4.0, 5.0))]
     responses = [response for response, _ in cut]
-    comparisons = [c for r, w in cut for c in compare(r, [w], [estimate(r.t, r.phi_dot)])]
+    comparisons = [compare(Segment(r, w), estimate(r.t, r.phi_dot)) for r, w in cut]
     return ReportInput(
         title="Synthetic <campaign> & more",
         responses=responses,

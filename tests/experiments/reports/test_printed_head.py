@@ -5,6 +5,7 @@ import pytest
 
 from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
+from riderless.experiments.datatypes import Segment
 from riderless.experiments.reports.html import ReportInput, write_report
 from tests.experiments.reports.browser import printed, words_of
 from tests.experiments.reports.test_html import _no_files  # noqa: F401
@@ -17,7 +18,8 @@ LINE = 4.8  # mm of a title
 @pytest.mark.usefixtures("_no_files")
 def test_the_first_pictures_stand_on_the_sheet_of_the_answer(tmp_path):
     response, window = recording(np.full(500, 5.0), bicycle="Balanceassistv1", source="a-long-name-" * 16)
-    made = compare(response, [window], [fit_window(response, window)])
+    segment = Segment(response, window)
+    made = [compare(segment, fit_window(segment))]
 
     def first_sheet(lines):
         title = " ".join(["a line of the title"] * 6 * lines)

@@ -7,9 +7,10 @@ import pytest
 
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.windows.cut import make_window
+from riderless.experiments.datatypes import Segment
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.experiments.theory.free_response import free_response, simulate_free_response, speed_nodes, step_maps
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import lean_feedback, open_loop
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 
@@ -20,7 +21,7 @@ def test_a_simulated_response_shows_the_weave_it_was_made_of():
     response = simulate_free_response(SILVER, v=5.0, duration=5.0)
     assert len(response.t) == 1001
     assert response.phi_dot[0] == pytest.approx(0.5)
-    fit = fit_window(response, make_window(response, 60, 1001), estimator="several_modes")
+    fit = fit_window(Segment(response, make_window(response, 60, 1001)), estimator="several_modes")
     weave = kicked_mode(SILVER.dynamics(), 5.0)
     assert (fit.re, fit.im) == pytest.approx((weave.real, weave.imag), abs=5e-3)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from riderless.experiments.theories import fixed, lean_feedback, open_loop
 from riderless.experiments.theory.free_response import free_response
 from riderless.experiments.theory.machine_steps import Nonlinearities
 from riderless.experiments.theory.nonlinear_response import nonlinear_response
-from riderless.experiments.theory.theory import fixed, lean_feedback, open_loop
 from riderless.models import catalogue
 from riderless.models.coordinates import DELTA, PHI_DOT
 from riderless.models.errors import InputError

@@ -7,8 +7,8 @@ import pytest
 from scipy.linalg import expm
 
 from riderless.experiments.dynamics import MACHINE_QUANTITIES, usual_std
+from riderless.experiments.theories import fixed, lean_feedback, open_loop
 from riderless.experiments.theory.modes import kicked_mode
-from riderless.experiments.theory.theory import fixed, lean_feedback, open_loop
 from riderless.experiments.theory.uncertainty_bands import eigenvalue_band, eigenvalue_derivatives, monte_carlo
 from riderless.hil.design.closed_loop import SampledLoop
 from riderless.hil.design.methods import design

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.forced_windows import forced_segments
+from riderless.experiments.analysis.identification.forced_windows import forced_windows
 from riderless.experiments.analysis.identification.identify import Identification, identify
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.identification.profile_likelihood import Profile, profiles
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.datatypes import Segment
 from riderless.experiments.recordings.read import find_recordings, read_recording
 from riderless.models.errors import InputError
 
@@ -56,9 +57,9 @@ def segments_in(data: Path, folders: tuple[str, ...]) -> list[Segment]:
         logs = [path for path in find_recordings([data / folder]) if "eigen" in path.name or "bode" in path.name]
         for response in map(read_recording, logs):
             if folder == SHAKEN:
-                segments += forced_segments(response)
+                segments += forced_windows(response)
             else:
-                segments += [Segment.of(response, window) for window in find_windows(response)[0]]
+                segments += [AveragedWindow.of(Segment(response, window)) for window in find_windows(response)[0]]
     return [one for one in segments if one.window.v_mean > SLOWEST]
 
 

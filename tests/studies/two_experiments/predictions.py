@@ -16,7 +16,7 @@ from riderless.experiments.analysis.frequency_response.response import JUDGED_OU
 from riderless.experiments.analysis.identification.identify import Identification
 from riderless.experiments.dynamics import Dynamics, Theory
 from riderless.experiments.recordings.foreign.delft import DELFT_LAW
-from riderless.experiments.theory.theory import lean_feedback
+from riderless.experiments.theories import lean_feedback
 from riderless.models.array_types import Array, ComplexArray
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from riderless.models.noise_statistics import STDS_95

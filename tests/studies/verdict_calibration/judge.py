@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.verdict.conditions import fit_campaign
 from riderless.experiments.analysis.verdict.goodness_of_fit import why_not_in_wind
 from riderless.experiments.campaigns.sweeps import spread
@@ -42,12 +41,10 @@ class CampaignAnswer:
 def ask_verdict(campaign: StudyCampaign) -> CampaignAnswer:
     """Simulate a campaign and ask for its verdict."""
     found = analyze_responses(campaign_responses(campaign), estimator=campaign.estimator)
-    groups = windows_by_bicycle(found.responses, found.comparisons)  # with the random torques found in them
-    group = [pair for group in groups.values() for pair in group]
-    fit = fit_campaign(group)  # p even where it is withheld
+    fit = fit_campaign(found.comparisons)  # p even where it is withheld
     if fit.conditions:
         k, n = len(fit.conditions), sum(c.n for c in fit.conditions)
-        return CampaignAnswer(campaign, k, n, fit.chi2, 2 * k, fit.p, why_not_in_wind(group))
+        return CampaignAnswer(campaign, k, n, fit.chi2, 2 * k, fit.p, why_not_in_wind(found.comparisons))
     nan = float("nan")
     return CampaignAnswer(campaign, 0, 0, nan, 0, nan, "no window with a fit that may be compared")
 

@@ -16,9 +16,9 @@ from riderless.experiments.emulation.hand import (
     kicks_in_turn,
 )
 from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.experiments.theory.run_theory import how_well_known, theory_with
-from riderless.experiments.theory.theory import open_loop
 from riderless.experiments.theory.uncertainty_bands import draw_machine
 from riderless.firmware_interface.twins.faults import Fault, FaultKind, Faults
 from riderless.hil.design.methods import GainSchedule, design

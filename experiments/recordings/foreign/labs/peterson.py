@@ -12,7 +12,7 @@ from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings.foreign import times
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.experiments.recordings.quality.checked import Recorded
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.models.parameters import Bicycle
 
 KIND = "peterson"

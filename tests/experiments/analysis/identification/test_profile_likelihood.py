@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.identification.forced_windows import forced_segments
+from riderless.experiments.analysis.identification.forced_windows import forced_windows
 from riderless.experiments.analysis.identification.identify import identify
 from riderless.experiments.analysis.identification.profile_likelihood import profiles
 from riderless.experiments.recordings.foreign import delft
-from riderless.experiments.reports.identify import segments_of
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.reports.identify import averaged_windows
+from riderless.experiments.theories import open_loop
 from riderless.models.linear.perturbed import Variant
 from tests.experiments.analysis.test_output_error import BICYCLE as KICKED
 from tests.experiments.analysis.test_output_error import pieces
@@ -20,7 +20,7 @@ def both(seed=0, **how):
     """Segments of three logs of kicks and two of a shaken handle."""
     logs = [kicked(v, seed=seed + i, **how) for i, v in enumerate((2.0, 3.5, 5.0))]
     logs += [shaken(f, seed=seed + i, **how) for i, f in enumerate((1.2, 2.4))]
-    return segments_of([delft.recorded(log).response for log in logs])
+    return averaged_windows([delft.recorded(log).response for log in logs])
 
 
 def test_without_confounding_the_interval_is_that_of_the_standard_deviation():
@@ -105,7 +105,7 @@ def test_scale_or_lean_inertia(truth, other):
 def test_forced_parts_alone_find_gain_and_damping():
     real = Variant(shaken_log.BICYCLE, drive_gain=0.9, steer_damping=0.3)
     logs = [shaken(f, seed=5, real=real) for f in (1.2, 2.4)]
-    segments = [one for log in logs for one in forced_segments(delft.recorded(log).response)]
+    segments = [one for log in logs for one in forced_windows(delft.recorded(log).response)]
     assert len(segments) == 10
     found = identify(segments, ["drive_gain", "steer_damping"])
     assert found.values == pytest.approx([0.9, 0.3], abs=0.03)

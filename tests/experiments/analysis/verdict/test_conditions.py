@@ -16,6 +16,7 @@ from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue
 from riderless.models.plant.steer_drive import SteerDrive
+from tests.experiments.simulated import with_response
 from tests.studies.verdict_calibration import simulate
 from tests.studies.verdict_calibration.strata import StudyCampaign
 
@@ -71,9 +72,7 @@ def test_the_likeliest_size_of_the_effect_is_near_the_true_one():
 
 
 def judged(responses):
-    found = analyze_responses(responses, estimator="single_mode")
-    by_source = {r.source: r for r in responses}
-    return [(by_source[c.window.source], c) for c in found.comparisons]
+    return analyze_responses(responses, estimator="single_mode").comparisons
 
 
 @pytest.fixture(scope="module")
@@ -94,14 +93,14 @@ def found(group):
 
 def test_a_bicycle_within_its_deviations_is_accepted(group, found):
     """Without the search the differences are many times their noise."""
-    noise_alone = fit_campaign([(replace(r, theory=_certain(r)), c) for r, c in group])
+    noise_alone = fit_campaign([with_response(c, theory=_certain(c.segment.theory)) for c in group])
     assert noise_alone.p < 1e-6
     assert found.explained
     assert found.p > 0.01
 
 
-def _certain(response):
-    return replace(response.theory, bicycle=replace(response.theory.bicycle, std={}))
+def _certain(theory):
+    return replace(theory, bicycle=replace(theory.bicycle, std={}))
 
 
 def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn, found):
@@ -134,9 +133,9 @@ def test_a_weak_drive_is_rejected_although_the_bicycle_is_uncertain(monkeypatch)
 
 
 def test_an_uncalibrated_estimator_brings_no_verdict(group):
-    response, c = group[0]
-    (by_era,) = analyze_responses([response], (c.window.t_start, c.window.t_end), "era").comparisons
-    found = bicycle_verdict("Rigid", [(response, by_era)])
+    c = group[0]
+    (by_era,) = analyze_responses([c.segment.response], (c.window.t_start, c.window.t_end), "era").comparisons
+    found = bicycle_verdict("Rigid", [by_era])
     assert found.explained is None
     assert np.isnan(found.p)
     assert found.sentence.startswith("the verdict on the model of Rigid is withheld: windows fitted by era")

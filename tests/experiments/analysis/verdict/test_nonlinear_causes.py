@@ -9,8 +9,9 @@ from scipy.stats import chi2
 
 from riderless.experiments.analysis.verdict.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
 from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
+from riderless.experiments.datatypes import Segment
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.experiments.theory.free_response import simulate_free_response
-from riderless.experiments.theory.theory import lean_feedback, open_loop
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue
 from riderless.models.linear.perturbed import Variant
@@ -41,7 +42,7 @@ def test_dry_friction_is_named_and_measured(tmp_path, coulomb):
 def motion_of(theory, v=5.0):
     moved = simulate_free_response(theory, v, duration=2.0)
     response, window = recording(moved.v, bicycle="Silver")
-    return RiddenMotion.of(replace(response, theory=theory, phi_dot=moved.phi_dot, delta=moved.delta), window)
+    return RiddenMotion.of(Segment(replace(response, theory=theory, phi_dot=moved.phi_dot, delta=moved.delta), window))
 
 
 def test_friction_agrees_with_another_route():
@@ -50,7 +51,7 @@ def test_friction_agrees_with_another_route():
     x0 = np.array([0.02, 0.01, 0.4, -0.3])
     A = system_matrix(SILVER, v)
     b = input_matrix(SILVER)[:, 1]
-    t = np.arange(motion.window.stop) * motion.response.dt
+    t = np.arange(motion.segment.window.stop) * motion.segment.dt
     smooth = solve_ivp(
         lambda _, x: A @ x - coulomb * np.tanh(x[3] / 1e-3) * b, (0.0, t[-1]), x0, "LSODA", t, rtol=1e-8, atol=1e-10
     ).y
@@ -94,7 +95,7 @@ def test_tyres_slip_as_the_emulated_ones(compliance):
     plant = Plant(SILVER, Scenario(speed=((0.0, v),), x0=x0, held=False), slip=SideSlip(compliance=compliance))
     found = [plant.state]
     for _ in range(len(ours) - 1):
-        plant.advance(0.0, False, motion.response.dt)
+        plant.advance(0.0, False, motion.segment.dt)
         found.append(plant.state)
     truth = np.array(found)[:, [2, 1]]
     effect = np.abs(truth - without).max(axis=0)
@@ -105,4 +106,4 @@ def test_tyres_slip_as_the_emulated_ones(compliance):
 def test_a_drive_that_does_not_exist_has_no_dead_band():
     assert not motion_of(open_loop(SILVER)).suits(ELEMENTS["dead_band"])
     assert motion_of(lean_feedback(SILVER, 2.0, 6.5)).suits(ELEMENTS["dead_band"])
-    assert MachineSteps.of(motion_of(open_loop(SILVER)).response, motion_of(open_loop(SILVER)).window) is not None
+    assert MachineSteps.of(motion_of(open_loop(SILVER)).segment) is not None

@@ -8,7 +8,8 @@ from scipy.stats import chi2
 
 from riderless.experiments.analysis.verdict.candidate import indistinguishable
 from riderless.experiments.analysis.verdict.simulated_motion import RiddenMotion
-from riderless.experiments.theory.theory import lean_feedback
+from riderless.experiments.datatypes import Segment
+from riderless.experiments.theories import lean_feedback
 from riderless.hil.runners.emulation import Emulation
 from riderless.models.plant.environment import Surroundings
 from riderless.models.plant.side_slip import SideSlip
@@ -69,9 +70,9 @@ def test_the_start_that_fits_best_is_found(name, size):
     x0 = np.zeros(len(motion.start.x))
     x0[:4] = 0.02, 0.01, 0.4, -0.3
     ridden = motion.machine.ride(x0, ((ELEMENTS[name], size),))
-    response = replace(motion.response, phi_dot=ridden[:, 0], delta=ridden[:, 1])
-    again = RiddenMotion.of(response, motion.window)
-    y = ridden[motion.window.rows, 0]
+    response = replace(motion.segment.response, phi_dot=ridden[:, 0], delta=ridden[:, 1])
+    again = RiddenMotion.of(Segment(response, motion.segment.window))
+    y = ridden[motion.segment.window.rows, 0]
     found = again.lean_rate(((ELEMENTS[name], size),))
     assert np.std(y - found) < 2e-3 * np.std(y)
 

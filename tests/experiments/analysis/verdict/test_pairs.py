@@ -10,7 +10,6 @@ from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.pairs import CausePair, MovedWindows, one_is_not_enough
 from riderless.experiments.analysis.verdict.simulated_motion import RiddenMotion
 from riderless.experiments.analysis.verdict.wording import of_two
-from riderless.experiments.theory.theory import theory_for
 from riderless.hil.design.closed_loop import PLANTS_KEPT
 from riderless.hil.runners.emulation import Emulation
 from riderless.models.plant.steer_drive import SteerDrive
@@ -58,7 +57,7 @@ def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path, monkeypa
     assert sizes == {"drive_gain": pytest.approx(0.9, abs=0.01), "coulomb_friction": pytest.approx(0.05, rel=0.1)}
     assert best.p_left > 0.01
     assert "two causes at once" in found.sentence
-    group = next(iter(windows_by_bicycle(analysis.responses, analysis.comparisons).values()))[:3]
+    group = next(iter(windows_by_bicycle(analysis.comparisons).values()))[:3]
     what_a_search_asks_quickly_is_what_it_would_find_slowly(group)
     parts_of_other_sizes_ride_the_same_machine(group[:2], monkeypatch)
     some_windows_share_the_motions_of_all(group, monkeypatch)
@@ -66,15 +65,15 @@ def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path, monkeypa
 
 def what_a_search_asks_quickly_is_what_it_would_find_slowly(group):
     """To the last digit: speeds kept by a loop, a motion without its influences, an eigenvalue without its error."""
-    moved = theory_for(group[0][0]).move({"drive_gain": 0.93}).dynamics()
+    moved = group[0].segment.theory.move({"drive_gain": 0.93}).dynamics()
     speeds = np.linspace(4.9, 5.1, 2 * PLANTS_KEPT + 1)
     forth = [moved.matrix(v).tolist() for v in speeds]
-    anew = [theory_for(group[0][0]).move({"drive_gain": 0.93}).dynamics().matrix(v).tolist() for v in speeds[::-1]]
+    anew = [group[0].segment.theory.move({"drive_gain": 0.93}).dynamics().matrix(v).tolist() for v in speeds[::-1]]
     assert forth == anew[::-1]
-    for response, c in group:
-        start = estimate_initial_state(response, c.window, moved)
-        assert explained_lean_rate(response, c.window, moved).tolist() == start.lean_rate.tolist()
-        t = response.t[c.window.rows]
+    for c in group:
+        start = estimate_initial_state(c.segment, moved)
+        assert explained_lean_rate(c.segment, moved).tolist() == start.lean_rate.tolist()
+        t = c.segment.t
         for y in (start.lean_rate, 0.0 * t):  # of the second nothing can be told
             slowly = estimate_alike(t, y, c.fit, quick=True).eigenvalue
             assert repr(eigenvalue_alike(t, y, c.fit)) == repr(slowly)

@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riderless.experiments.analysis.identification.output_error import Segment
+from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.verdict import goodness_of_fit
 from riderless.experiments.analysis.verdict.candidate import CandidateCause, impossible, nearest_possible
 from riderless.experiments.analysis.verdict.causes import rank_causes
 from riderless.experiments.analysis.verdict.conditions import CampaignFit
 from riderless.experiments.analysis.verdict.wording import what_would_explain
+from riderless.experiments.datatypes import Segment
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.experiments.theory.free_response import simulate_free_response
-from riderless.experiments.theory.theory import lean_feedback, open_loop
 from riderless.hil.runners import simulated_run
 from riderless.models import catalogue
 from riderless.models.errors import InputError
@@ -60,7 +61,7 @@ def damped(steer_damping, seed=0):
         moved = simulate_free_response(theory, v, duration=2.0)
         noisy = moved.phi_dot + 0.003 * np.random.default_rng([seed, k]).standard_normal(len(moved.t))
         response, window = recording(moved.v, bicycle="Silver", source=f"run-{v}")
-        segments.append(Segment.of(replace(response, phi_dot=noisy, delta=moved.delta), window))
+        segments.append(AveragedWindow.of(Segment(replace(response, phi_dot=noisy, delta=moved.delta), window)))
     return segments
 
 

@@ -68,7 +68,7 @@ def test_the_table_knows_what_a_campaign_sees(tmp_path):
         drive = SteerDrive(gain=1.0 - share * sizes["drive_gain"])
         again = lockstep(tmp_path / str(share), Emulation(drive=drive), ("5.0", "3.0"), known)
         assert (verdicts(again.responses, again.comparisons, causes=False)[0].p < SIGNIFICANCE) == seen
-    (group,) = windows_by_bicycle(analysis.responses, analysis.comparisons).values()
+    (group,) = windows_by_bicycle(analysis.comparisons).values()
     slopes = like_for_like_slopes(group, ["drive_gain"])
     assert slopes.shape == (verdict.dof, 1)
     said = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons).details[0]
@@ -80,8 +80,7 @@ def test_the_table_knows_what_a_campaign_sees(tmp_path):
 def test_tried_and_foretold_sizes_agree_where_effects_are_in_proportion(tmp_path):
     """Two routes at 5 m/s, where the start of a window explains little of either: slopes, and deviations put in."""
     analysis = lockstep(tmp_path, speeds=("5.0",), std={"imu_pitch": 0.0})
-    by_source = {r.source: r for r in analysis.responses}
-    group = [(by_source[c.window.source], c) for c in analysis.comparisons]
+    group = analysis.comparisons
     covariance, slopes = Leftover(group).covariance, like_for_like_slopes(group, POWER_QUANTITIES)
     assert slopes.shape == (2, len(POWER_QUANTITIES))
     tried = [one.deviation for one in power_table(group, covariance, SIGNIFICANCE)]

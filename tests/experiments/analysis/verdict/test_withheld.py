@@ -15,16 +15,17 @@ from riderless.experiments.analysis.verdict.goodness_of_fit import (
     bicycle_verdict,
     why_withheld,
 )
+from tests.experiments.simulated import with_response
 from tests.studies.verdict_calibration.simulate import campaign_responses
 from tests.studies.verdict_calibration.strata import TUNED_ON, study_campaigns
 
 
 @cache
 def windows_of(number, stratum="gusts 4 N", seed=77001, bicycles=TUNED_ON):
-    """The windows of one campaign of the study, each with its recording."""
+    """The windows of one campaign of the study."""
     campaign = study_campaigns(number + 1, seed, (stratum,), bicycles)[number]
     found = analyze_responses(campaign_responses(campaign))
-    (group,) = windows_by_bicycle(found.responses, found.comparisons).values()
+    (group,) = windows_by_bicycle(found.comparisons).values()
     return group
 
 
@@ -74,9 +75,9 @@ def test_calm_campaigns_are_judged(windows):
 
 def test_an_estimator_that_counts_no_wind_brings_no_verdict_in_it():
     """The joint fit's errors know of no torques: p was 0.011 where single windows have 0.53 (Rigid, LQR, 1 N)."""
-    group = [(r, replace(c, fit=replace(c.fit, estimator="four_state"))) for r, c in windows_of(13)]
+    group = [replace(c, fit=replace(c.fit, estimator="four_state")) for c in windows_of(13)]
     assert (
         "the errors of windows fitted by four_state count none of that" in bicycle_verdict("Benchmark", group).sentence
     )
-    still = [(replace(r, process_noise=None), c) for r, c in group]
+    still = [with_response(c, process_noise=None) for c in group]
     assert why_withheld(still) == ""

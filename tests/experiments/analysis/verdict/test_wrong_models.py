@@ -8,7 +8,7 @@ import pytest
 from riderless.experiments.analysis.verdict.between_runs import pool_residuals, pool_windows
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.reports.analyze import analyze
-from riderless.experiments.theory.theory import open_loop
+from riderless.experiments.theories import open_loop
 from riderless.hil.design.methods import design
 from riderless.hil.runners.simulated_run import simulate
 from riderless.models.catalogue import load_bicycle

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riderless.experiments.datatypes import Response
 from riderless.experiments.dynamics import Dynamics, Mechanics, Theory
 from riderless.hil.design.closed_loop import gyro_readings
 from riderless.models import catalogue
@@ -157,7 +156,7 @@ def _unknown_law(bicycle: Bicycle) -> Theory:
     )
 
 
-# Bicycle and theory of a recording of each kind, where the recording does not bring its own.
+# Bicycle and theory of each kind of recordings, where a recording does not bring its own.
 BICYCLES = {"kooijman": "Silver", "delft-sbw": "DelftSbW2024"}
 THEORIES: dict[str, Callable[[Bicycle], Theory]] = {
     "kooijman": open_loop,
@@ -166,23 +165,16 @@ THEORIES: dict[str, Callable[[Bicycle], Theory]] = {
 }
 
 
-def bicycle_for(response: Response) -> Bicycle:
-    """Bicycle of a recording: its own, else the published one of its kind."""
-    if response.bicycle is not None:
-        return response.bicycle
-    if response.kind not in BICYCLES:
+def published_bicycle(kind: str, source: str) -> Bicycle:
+    """Published bicycle of a recording's kind; `source` is named where there is none."""
+    if kind not in BICYCLES:
         raise InputError(
-            f"{response.source}: wanted a bicycle to predict the motion of, found none for a recording of "
-            f"kind '{response.kind}'; name one of the catalogue (`riderless bikes`)."
+            f"{source}: wanted a bicycle to predict the motion of, found none for a recording of "
+            f"kind '{kind}'; name one of the catalogue (`riderless bikes`)."
         )
-    return catalogue.load_bicycle(BICYCLES[response.kind])
+    return catalogue.load_bicycle(BICYCLES[kind])
 
 
-def theory_for(response: Response) -> Theory:
-    """Theory of a recording: its own, else what was published for its kind."""
-    return response.theory or THEORIES.get(response.kind, open_loop)(bicycle_for(response))
-
-
-def dynamics_for(response: Response) -> Dynamics:
-    """Dynamics that theory predicts for a recording."""
-    return theory_for(response).dynamics()
+def published_theory(kind: str, bicycle: Bicycle) -> Theory:
+    """Theory that was published for recordings of a kind; of other kinds the bicycle moves by itself."""
+    return THEORIES.get(kind, open_loop)(bicycle)
