@@ -129,6 +129,7 @@ class Response:
     bends: tuple[tuple[float, float], ...] = ()  # s, between which its path led it through a bend: not free
     command_unit: str = "N m"  # of T_delta; rad/s or rad of a drive that obeys a steer rate or angle
     steer_late: float = 0.0  # s, by which the steer follows such a command late
+    unpredicted: str = ""  # why theory may not judge its motion, as where another law was in force than the stated one
     process_noise: ProcessNoise | None = None  # that drove the motion; None for none, or as long as nobody asked
 
     @property

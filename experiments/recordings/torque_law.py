@@ -13,6 +13,7 @@ from riderless.models.noise_statistics import STDS_95
 LEAST_CORRELATION = 0.95  # of torque and law, below which a factor does not describe the torque
 TOLERATED = 0.02  # of the law: drives and rounding make as much
 BLOCK = 1.0  # s, over which errors of the torque may hang together
+UNRELATED = 0.5  # correlation, and share of the law in the torque, below which another law, or none, was in force
 LEAST_BLOCKS = 5
 AVERAGED = 0.05  # s; the gyro's noise in the law alone would make the factor smaller than it is
 LEAST_TORQUE = 0.05  # N m; a sensor beside a free bar reads as much from the bar's own inertia
@@ -32,6 +33,11 @@ class TorqueFactor:
         """Tell whether the torque follows the law, but with another gain, by more than the interval of 95 %."""
         off = abs(self.factor - 1.0)
         return self.correlation > LEAST_CORRELATION and off > max(TOLERATED, STDS_95 * self.std)
+
+    @property
+    def unrelated(self) -> bool:
+        """Tell whether the law is not in the torque; noise of the torque alone leaves the factor at 1."""
+        return self.correlation < UNRELATED and self.factor + STDS_95 * self.std < UNRELATED
 
 
 def torque_factor(torque: Array, law: Array, dt: float) -> TorqueFactor | None:
@@ -93,6 +99,12 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     rows = max(1, round(AVERAGED / response.dt))
     torque, law, freely = (_means(one, rows) for one in (response.T_delta, law, free.astype(float)))
     found = torque_factor(torque[freely == 1.0], law[freely == 1.0], rows * response.dt)
+    if found is not None and found.unrelated:
+        why = (
+            f"the logged torque is not that of the stated law {k:g} ({v0:g} - v) phi_dot (correlation "
+            f"{found.correlation:.2f}), so another law, or none, was in force; state the law that was"
+        )
+        return replace(response, unpredicted=why)
     if found is None or not found.differs:
         return response
     remark = (

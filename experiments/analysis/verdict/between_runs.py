@@ -4,7 +4,8 @@ Windows of one condition may scatter by more than their own noise: another push,
 more a campaign of a few windows cannot say, and one estimate of it is no truth: taken for one, it makes true campaigns
 look too good where nothing is between the runs, and rejects too many where something is. So every size of a grid is
 weighed by the restricted likelihood (REML) of the scatter within the conditions, which no wrong model enters, and
-whatever follows is the mean over the grid.
+whatever follows is the mean over the grid. Its prior is half normal, with `USUAL_EFFECT` times the windows' noise: of
+two windows that lie 135 and 8 deviations off, no effect between them may excuse both.
 
 Another push or another place changes the motion, and by it both parts of the eigenvalue: an effect is in both parts or
 in neither. A grid with one part alone affected would have three sorts of effect for one of none, and be too mild.
@@ -21,7 +22,10 @@ from riderless.models.array_types import Array
 
 EFFECT_RATIOS = np.geomspace(0.1, 1e4, 16)  # variances of an effect, over the windows' usual variance
 ADDED_SCATTER = 4.0  # times the scatter of what was measured, from which on that of the residuals is the model's
-NOTHING_BETWEEN = 0.5  # prior probability that no effect is there, in neither part
+NOTHING_BETWEEN = 0.5  # least prior probability that no effect is there, in neither part
+USUAL_EFFECT = (
+    5.0  # times the windows' noise, the prior's standard deviation: published pushes scatter by three to five
+)
 
 
 @dataclass(frozen=True)
@@ -182,4 +186,5 @@ def _grid(usual: Array, repeated: bool) -> tuple[Array, Array]:
         return np.zeros((1, 2)), np.ones(1)
     re, im = np.meshgrid(EFFECT_RATIOS * usual[0], EFFECT_RATIOS * usual[1], indexing="ij")
     sizes = np.vstack([np.zeros(2), np.column_stack([re.ravel(), im.ravel()])])
-    return sizes, np.append(NOTHING_BETWEEN, np.full(re.size, (1.0 - NOTHING_BETWEEN) / re.size))
+    prior = (1.0 - NOTHING_BETWEEN) / re.size * np.exp(-0.5 * (sizes[1:] / usual).sum(axis=1) / USUAL_EFFECT**2)
+    return sizes, np.append(1.0 - prior.sum(), prior)

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
+
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.comparison.process_noise import (
     FEWEST_WINDOWS,
@@ -25,6 +27,7 @@ from riderless.experiments.analysis.verdict.leftover import Leftover
 from riderless.experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from riderless.experiments.analysis.verdict.wording import SIGNIFICANCE, of_stops, of_two, p_text, what_would_explain
+from riderless.experiments.analysis.windows.grouping import by_condition, comparable_windows
 from riderless.experiments.analysis.windows.steer_stops import SteerStop, stops_by_bicycle
 from riderless.experiments.datatypes import Comparison, Response
 from riderless.experiments.notebook import plus_minus, value_table
@@ -36,6 +39,7 @@ UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has
     "era": "windows fitted by era reject true models ten times as often as p says, as noise moves its poles by more "
     "than to first order; fit them with --estimator single_mode or several_modes",
 }
+GREATEST_SCATTER = 0.5  # of the eigenvalue's size, by which windows of one condition may scatter
 BLIND_TO_WIND = ("four_state",)  # estimators whose errors count no random torques
 GREATEST_DRIVEN_SHARE = 0.2  # of the measured lean rate, that wind, belt or road may drive in the windows
 
@@ -49,7 +53,23 @@ def why_withheld(group: Sequence[Comparison]) -> str:
         Windows of one bicycle.
     """
     fitted = {c.fit.estimator for c in group}
-    return next((why for name, why in UNCALIBRATED.items() if name in fitted), "") or why_not_in_wind(group)
+    reasons = [c.segment.response.unpredicted for c in group]
+    reasons += [why for name, why in UNCALIBRATED.items() if name in fitted]
+    return next(filter(None, reasons), "") or _why_not_repeated(group) or why_not_in_wind(group)
+
+
+def _why_not_repeated(group: Sequence[Comparison]) -> str:
+    """Reason for which windows of one condition are no repeats; empty where they are, or stand alone."""
+    for name, windows in by_condition(comparable_windows(group)).items():
+        left = np.array([c.residual for c in windows])
+        size = abs(np.mean([c.fit.eigenvalue for c in windows]))
+        scatter = float(np.std(left, ddof=1)) if len(left) > 1 else 0.0
+        if scatter > GREATEST_SCATTER * size:
+            return (
+                f"the windows of {name} scatter by {scatter:.2g} 1/s about the prediction, and their eigenvalue is "
+                f"{size:.2g} 1/s in size: they show no motion that repeats; look at them one by one"
+            )
+    return ""
 
 
 def why_not_in_wind(group: Sequence[Comparison]) -> str:

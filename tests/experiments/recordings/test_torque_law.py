@@ -124,3 +124,15 @@ def test_a_torque_that_controls_a_bicycle_without_a_law_is_told_of(tmp_path, sai
 )
 def test_noise_and_torques_that_do_not_control_are_left_alone(tmp_path, torque):
     assert "law" not in remarks_on(tmp_path, "", torque)
+
+
+def test_a_torque_of_another_law_brings_no_verdict():
+    """Before, a remark said that torque and law had nothing to do with each other, and the law "explained" the log."""
+    recorded = ridden(1.0)
+    noise = np.convolve(np.random.default_rng(4).standard_normal(len(recorded.response.t)), np.ones(40) / 6.0, "same")
+    response = go_by_logged_torque(replace(recorded, response=replace(recorded.response, T_delta=noise)))
+    verdict = analyze_responses([response]).verdicts[0]
+    assert verdict.explained is None
+    assert "the logged torque is not that of the stated law 2 (6.5 - v) phi_dot" in verdict.sentence
+    noisy = replace(recorded.response, T_delta=recorded.response.T_delta + 5.0 * noise)  # of a sensor, beside the law
+    assert go_by_logged_torque(replace(recorded, response=noisy)).unpredicted == ""

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from riderless.experiments.analysis.verdict.between_runs import pool_residuals, pool_windows
+from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
+from riderless.experiments.analysis.verdict.leftover import with_moved_prediction
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.reports.analyze import analyze
 from riderless.experiments.theories import open_loop
@@ -45,6 +48,24 @@ def test_a_wrong_bicycle_is_rejected(lean_rate, name):
 def test_the_right_one_explains_them(lean_rate):
     silver = load_bicycle("Silver")
     assert analyze(replace(lean_rate, bicycle=silver, theory=open_loop(silver))).verdicts[0].p > 0.1
+
+
+def test_an_effect_between_two_windows_excuses_neither():
+    """135 and 8 deviations off, two windows of one condition were "explained" with p = 0.78."""
+    covariances = [np.tile(np.eye(2), (2, 1, 1))]
+    for values in ([[135.0, 20.0], [8.0, -3.0]], [[8.0, 100.0], [8.0, 8.0]]):
+        pooled = pool_windows([np.array(values)], covariances)
+        misfits = np.einsum("gka,gkab,gkb->g", pooled.means, np.linalg.inv(pooled.covariances), pooled.means)
+        assert pooled.weights @ chi2.sf(misfits, 2) < 0.01
+
+
+def test_windows_that_show_no_motion_that_repeats_bring_no_verdict(lean_rate):
+    silver = load_bicycle("Silver")
+    result = analyze(replace(lean_rate, bicycle=silver, theory=open_loop(silver)))
+    moved = [with_moved_prediction(c, change) for c, change in zip(result.comparisons, (4.0, -4.0, 3.0j), strict=True)]
+    verdict = bicycle_verdict("Silver", moved)
+    assert verdict.explained is None
+    assert "they show no motion that repeats" in verdict.sentence
 
 
 def test_scatter_that_was_measured_counts_as_before():
