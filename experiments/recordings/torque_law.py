@@ -6,7 +6,7 @@ import numpy as np
 
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings.quality.checked import Recorded
-from riderless.experiments.theories import lean_feedback
+from riderless.experiments.theories import feedback
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import STDS_95
 
@@ -93,15 +93,22 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     response = recorded.response
     if recorded.law is None or response.T_delta is None:
         return response
-    k, v0 = recorded.law
+    law, zero = recorded.law, 0.0 * response.t
+    if any(getattr(response, name) is None for name in law.needs):
+        return response
+    phi, delta = (zero if signal is None else signal for signal in (response.phi, response.delta))
+    stated = law.torque(response.v, phi, delta, response.phi_dot, np.gradient(delta, response.dt))
     free = np.ones(len(response.t), bool) if response.free is None else response.free
-    law = k * np.maximum(v0 - response.v, 0.0) * response.phi_dot
     rows = max(1, round(AVERAGED / response.dt))
-    torque, law, freely = (_means(one, rows) for one in (response.T_delta, law, free.astype(float)))
-    found = torque_factor(torque[freely == 1.0], law[freely == 1.0], rows * response.dt)
+    torque, freely = (_means(one, rows) for one in (response.T_delta, free.astype(float)))
+    # a logged torque may be the one asked for, or the one that acted
+    shifts = {0.0, law.latency + law.drive_lag_s}
+    expected = [_means(np.interp(response.t - late, response.t, stated), rows) for late in shifts]
+    tried = [torque_factor(torque[freely == 1.0], one[freely == 1.0], rows * response.dt) for one in expected]
+    found = max((one for one in tried if one is not None), key=lambda one: one.correlation, default=None)
     if found is not None and found.unrelated:
         why = (
-            f"the logged torque is not that of the stated law {k:g} ({v0:g} - v) phi_dot (correlation "
+            f"the logged torque is not that of the stated law {law.formula} (correlation "
             f"{found.correlation:.2f}), so another law, or none, was in force; state the law that was"
         )
         return replace(response, unpredicted=why)
@@ -109,11 +116,10 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
         return response
     remark = (
         f"{recorded.name('T_delta')}: the logged torque is {found.factor:.3f} ± {STDS_95 * found.std:.3f} of the "
-        f"stated law {k:g} ({v0:g} - v) phi_dot; theory goes by the logged torque, {found.factor * k:.3g} in place of "
-        f"{k:g}"
+        f"stated law {law.formula}; theory goes by the logged torque"
     )
-    stated = response.own_theory
-    theory = replace(lean_feedback(stated.bicycle, found.factor * k, v0, stated.std), linear=stated.linear)
+    theory = response.own_theory
+    theory = replace(feedback(theory.bicycle, law.times(found.factor), theory.std), linear=theory.linear)
     return replace(response, theory=theory, remarks=(*response.remarks, remark))
 
 

@@ -13,6 +13,7 @@ import re
 import numpy as np
 
 from riderless.experiments.datatypes import Response
+from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.experiments.recordings.torque_law import played_rows
@@ -62,7 +63,7 @@ def recorded(table: Table) -> Recorded:
         "T_delta": "command_fork",
         "delta_dot": "fork_rate",
     }
-    return Recorded(response, columns, {"delta_dot": table.numbers("fork_rate")}, DELFT_LAW)
+    return Recorded(response, columns, {"delta_dot": table.numbers("fork_rate")}, FeedbackLaw(*DELFT_LAW))
 
 
 def _relayed(table: Table) -> Array:

@@ -17,11 +17,10 @@ from riderless.experiments.recordings.foreign.merged import draw_lines, fill_bet
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.experiments.recordings.quality.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.torque_law import controlling_torque
-from riderless.experiments.theories import lean_feedback, open_loop
+from riderless.experiments.theories import feedback, open_loop
 from riderless.models.array_types import Array
 from riderless.models.bicycle_file import shortened
 from riderless.models.errors import InputError
-from riderless.models.parameters import Bicycle
 from riderless.models.text_file import why_unreadable
 
 KIND = "mapped"
@@ -50,7 +49,7 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         free=_free(table, mapping, grid) & ~grid.gap,
         markers=markers,
         bicycle=mapping.bicycle,
-        theory=_mapped_theory(mapping.bicycle, mapping.law),
+        theory=_mapped_theory(mapping),
         label=mapping.label or table.source,
         remarks=(*grid.remarks, *remarks),
         **signals,  # type: ignore[arg-type]
@@ -73,11 +72,12 @@ def _unstated_law(response: Response, mapping: Mapping) -> tuple[str, ...]:
     return (said,)
 
 
-def _mapped_theory(bicycle: Bicycle | None, law: tuple[float, float] | None) -> Theory | None:
-    """Theory of the bicycle alone, or steered into its lean; None where the bicycle is not known."""
-    if bicycle is None:
+def _mapped_theory(mapping: Mapping) -> Theory | None:
+    """Theory of the bicycle alone, or under its law; None where the bicycle is not known."""
+    if mapping.bicycle is None:
         return None
-    return open_loop(bicycle) if law is None else lean_feedback(bicycle, *law)
+    theory = open_loop(mapping.bicycle) if mapping.law is None else feedback(mapping.bicycle, mapping.law)
+    return replace(theory, std=mapping.std)
 
 
 def _chosen(table: Table, mapping: Mapping) -> Table:

@@ -11,6 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from riderless.experiments.dynamics import MACHINE_QUANTITIES
+from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.experiments.recordings.foreign import units
 from riderless.models import catalogue
 from riderless.models.bicycle_file import is_number, shortened
@@ -33,9 +35,13 @@ QUANTITY_UNITS: dict[str, dict[str, float]] = {
 }
 REQUIRED_QUANTITIES = ("phi_dot", "v")
 COLUMN_KEYS = ("column", "time", "unit", "sign", "zero", "scale", "offset", "constant")
+LAW_GAINS = ("phi", "delta", "phi_dot", "delta_dot")  # N m/rad and N m s/rad
+LAW_TIMES = ("delay_s", "rate_hz", "drive_lag_s")
+LONGEST_LAW_TIME = 0.2  # s: no bicycle is balanced by a torque that comes later
 OTHER_KEYS = {
     "time": ("column", "unit", "rate"),
-    "law": ("steer_into_lean", "v0"),
+    "law": ("steer_into_lean", "v0", *LAW_GAINS, *LAW_TIMES),
+    "std": tuple(MACHINE_QUANTITIES),
     "kicks": ("times", "column", "beside", "kind", "clock"),
     "free": ("column", "equals", "after", "intervals"),
     "rows": ("column", "equals"),
@@ -75,7 +81,8 @@ class Mapping:
     time_unit: str  # a unit, or "date-time"
     rate: float | None  # Hz
     bicycle: Bicycle | None
-    law: tuple[float, float] | None  # k, v0
+    law: FeedbackLaw | None
+    std: AnyMapping[str, float]  # of what is known of the machine, SI: `MACHINE_QUANTITIES`
     kicks: AnyMapping[str, Any]
     free: AnyMapping[str, Any]
     rows: AnyMapping[str, Any]
@@ -152,6 +159,7 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
         rate=rate,
         bicycle=_bicycle(document.get("bicycle"), folder, name, trust),
         law=_law(document.get("law", "uncontrolled"), name),
+        std=_std(document.get("std", {}), f"{name} [std]"),
         **{key: _checked(document.get(key, {}), f"{name} [{key}]") for key in ("kicks", "free", "rows", "text")},
         label=str(document.get("label", "")),
         kind=str(kind),
@@ -324,15 +332,37 @@ def _is_equal_key(value: Any) -> bool:
     )
 
 
-def _law(given: Any, name: str) -> tuple[float, float] | None:
+def _law(given: Any, name: str) -> FeedbackLaw | None:
     if given == "uncontrolled":
         return None
-    if isinstance(given, dict) and set(given) == {"steer_into_lean", "v0"}:
-        return _number(given, "steer_into_lean", f"{name} [law]") or 0.0, _number(given, "v0", f"{name} [law]") or 0.0
-    raise InputError(
-        f'{name}: wanted law = "uncontrolled" or [law] with steer_into_lean (k, N s^2) and v0 (m/s) of '
-        f"T_delta = k (v0 - v) phi_dot, found {shortened(given)}; give one of them"
-    )
+    into_lean = {"steer_into_lean", "v0"}
+    if not isinstance(given, dict) or not (into_lean <= set(given) or (set(given) & set(LAW_GAINS))):
+        raise InputError(
+            f'{name}: wanted law = "uncontrolled" or [law] with steer_into_lean (k, N s^2) and v0 (m/s) of '
+            f"T_delta = k (v0 - v) phi_dot, or with gains {', '.join(LAW_GAINS)} (N m/rad, N m s/rad), found "
+            f"{shortened(given)}; give one of them"
+        )
+    number = {key: _number(given, key, f"{name} [law]") or 0.0 for key in OTHER_KEYS["law"]}
+    rate = number["rate_hz"]
+    late = {"delay_s": number["delay_s"], "a period of rate_hz": 1.0 / rate if rate else 0.0}
+    late["drive_lag_s"] = number["drive_lag_s"]
+    for what, seconds in late.items():
+        if not 0.0 <= seconds <= LONGEST_LAW_TIME:
+            raise InputError(
+                f"{name} [law]: wanted {what} from 0 to {LONGEST_LAW_TIME:g} s, found {seconds:g} s; give it in s"
+            )
+    phi, delta, phi_dot, delta_dot = (number[key] for key in LAW_GAINS)
+    times = {key: number[key] for key in LAW_TIMES}
+    return FeedbackLaw(number["steer_into_lean"], number["v0"], (phi, delta, phi_dot, delta_dot), **times)
+
+
+def _std(table: AnyMapping[str, Any], where: str) -> dict[str, float]:
+    """Read standard deviations of the machine."""
+    found = {key: _number(table, key, where) or 0.0 for key in table}
+    for key, value in found.items():
+        if value < 0.0:
+            raise InputError(f"{where}: wanted a standard deviation of {key} of 0 or more, found {value:g}; correct it")
+    return found
 
 
 def _bicycle(given: Any, folder: Path, name: str, trust: bool) -> Bicycle | None:

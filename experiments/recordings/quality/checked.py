@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from riderless.experiments.datatypes import Response
+from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.models.array_types import Array
 
 MIN_RECORDING_ROWS = 50  # less than half a second of any recording
@@ -22,14 +23,14 @@ class Recorded:
 
     ``columns`` names the column behind each quantity, as sentences about it should. ``beside`` has what no
     Response has, (n,) on the same grid, SI: ``delta_dot`` [rad/s], ``wheel`` (turning rate of the rear wheel) [rad/s],
-    ``a_y`` and ``a_z`` (specific force) [m/s^2]. ``law`` is (k, v0) of T_delta = k (v0 - v) phi_dot, in force
-    while the recording is free, or None.
+    ``a_y`` and ``a_z`` (specific force) [m/s^2]. ``law`` is in force while the recording is
+    free; None for none.
     """
 
     response: Response
     columns: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, Array] = field(default_factory=dict)
-    law: tuple[float, float] | None = None
+    law: FeedbackLaw | None = None
 
     def name(self, quantity: str) -> str:
         """Name of a quantity's column in the recording."""

@@ -142,11 +142,14 @@ def _yaw_sides(s: BandPassed) -> tuple[Array, Array] | None:
 
 
 def _law_sides(s: BandPassed) -> tuple[Array, Array] | None:
-    """Steer torque and k (v0 - v) phi_dot."""
-    if s.recorded.law is None or not s.has("T_delta"):
+    """Steer torque, and what the law makes of the motion."""
+    law = s.recorded.law
+    if law is None or not s.has("T_delta", *law.needs):
         return None
-    k, v0 = s.recorded.law
-    return s.band("T_delta"), k * np.maximum(v0 - s.raw("v"), 0.0) * s.band("phi_dot")
+    zero = 0.0 * s.raw("v")
+    phi = s.band("phi") if "phi" in law.needs else zero
+    delta, delta_dot = (s.band("delta", order) if "delta" in law.needs else zero for order in (0, 1))
+    return s.band("T_delta"), law.torque(s.raw("v"), phi, delta, s.band("phi_dot"), delta_dot)
 
 
 def _balance_sides(s: BandPassed) -> tuple[Array, Array] | None:

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from riderless.experiments.cli import app
+from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.experiments.recordings import foreign
 from riderless.experiments.recordings.foreign import mapping, times, units
 from riderless.experiments.recordings.foreign.formats.registry import FILE_FORMATS
@@ -16,7 +17,7 @@ from tests.experiments.recordings.foreign_log import KICKS, in_their_units, sign
 from tests.paths import DOCS
 
 DOC = (DOCS / "foreign-logs.md").read_text()
-EXAMPLE = re.search(r"```toml\n(.*?)```", DOC, re.S)[1]
+EXAMPLE, LAW_EXAMPLE = re.findall(r"```toml\n(.*?)```", DOC, re.S)[:2]
 SI = signals()
 THEIRS = in_their_units(SI)
 LEAST = '[time]\ncolumn = "time"\nunit = "ms"\n[phi_dot]\ncolumn = "gyro_x"\nunit = "deg/s"\nsign = -1\n'
@@ -269,6 +270,9 @@ def test_rounded_times_are_taken_as_even(tmp_path, described):
         (LEAST + "[law]\nsteer = 3", ["[law]", "steer_into_lean"]),
         (LEAST + "[law]\nsteer_into_lean = 2.0\nv0 = inf", ["[law]", "finite", "v0", "inf"]),
         (LEAST + "[law]\nsteer_into_lean = nan\nv0 = 6.5", ["[law]", "finite", "steer_into_lean", "nan"]),
+        (LEAST + "[law]\nphi_dot = 2.0\ndelay_s = 15", ["[law]", "delay_s", "0.2 s", "15 s"]),
+        (LEAST + "[law]\nphi_dot = 2.0\nrate_hz = 2", ["[law]", "a period of rate_hz", "0.5 s"]),
+        (LEAST + "[std]\nmore_delay = -1", ["[std]", "more_delay", "-1"]),
         (LEAST + "[kicks]\ntimes = [nan]", ["[kicks]", "4.1", "nan"]),
         (LEAST + "[free]\nintervals = [[nan, 9.5]]", ["[free]", "intervals", "nan"]),
         ("law = 'lqr'\n" + LEAST, ["uncontrolled", "lqr"]),
@@ -384,3 +388,10 @@ def test_columns_of_matrices_and_of_tables_inside_files(tmp_path):
         np.testing.assert_array_equal(table.numbers(name), b)
     with pytest.raises(InputError, match=r"wanted a column 'm'"):
         mat.numbers("m")
+
+
+def test_a_law_with_gains_delay_rate_and_lag_is_read_with_its_deviations(described):
+    found = mapping.load_mapping(described(LEAST + LAW_EXAMPLE))
+    assert found.law == FeedbackLaw(gains=(2.0, -1.0, 8.0, -1.0), delay_s=0.015, rate_hz=100.0, drive_lag_s=0.008)
+    assert found.law.latency == pytest.approx(0.020)
+    assert found.std == {"more_delay": 0.003, "drive_gain": 0.02}

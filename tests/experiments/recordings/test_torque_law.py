@@ -8,6 +8,7 @@ import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.datatypes import Response
+from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.experiments.recordings import foreign, torque_law
 from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.experiments.recordings.quality.inspection import inspect_recording
@@ -48,7 +49,7 @@ def ridden(factor, seed=0):
         theory=LINEAR,
         label="ridden",
     )
-    return Recorded(response, COLUMNS, {}, (K, V0))
+    return Recorded(response, COLUMNS, {}, FeedbackLaw(K, V0))
 
 
 def test_a_torque_of_three_quarters_of_the_law_is_told_of_and_gone_by():

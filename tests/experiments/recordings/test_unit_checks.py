@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from riderless.experiments.cli import app
 from riderless.experiments.datatypes import Response
+from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.experiments.recordings.foreign import delft
 from riderless.experiments.recordings.foreign.formats.registry import read_table
 from riderless.experiments.recordings.foreign.table import Table
@@ -230,7 +231,7 @@ def made(**changes) -> Recorded:
         "wheel": s["v"] / bicycle.rR * factor["wheel"],
         "a_z": np.full(len(s["t"]), -9.81) * factor["a_z"],
     }
-    return Recorded(response, {}, beside, (foreign_log.K, foreign_log.V0))
+    return Recorded(response, {}, beside, FeedbackLaw(foreign_log.K, foreign_log.V0))
 
 
 def test_theory_keeps_every_relation():
