@@ -160,19 +160,15 @@ def _single_windows(verdicts: Sequence[GoodnessOfFit], comparisons: Sequence[Com
 
 def _beside_the_whole(verdict: GoodnessOfFit, n: int, k: int, uncertain: bool) -> str:
     """Reason for which ``k`` of ``n`` single windows do not contradict the verdict on all of them."""
-    if not verdict.explained:
+    if verdict.explained is False:
         return "; together they show what one window is too uncertain to show" if k == n else ""
     if k == n:
         return ""
     allowed = []
     if abs(verdict.between) > 0.0:
         re, im = verdict.between.real, verdict.between.imag
-        allowed.append(f"windows scatter by {re:.2g} 1/s and {im:.2g} rad/s beyond it")
+        allowed.append(f"windows scatter by {re:.2g} 1/s and {im:.2g} rad/s beyond their noise")
     if uncertain:
         allowed.append("bicycle and machine are known only within their standard deviations")
     why = " and ".join(allowed) or "some of many windows lie far out by chance"
-    others = f"the other {n - k} do" if n - k > 1 else "the other one does"
-    return (
-        f"; {others} not contradict the answer: a window's deviation knows its own noise alone, and the joint test "
-        f"takes into account that {why}"
-    )
+    return f"; {n - k} of {n} lie farther out, and the joint test allows for that: {why}"

@@ -39,11 +39,9 @@ class Detectable:
 
     @property
     def phrase(self) -> str:
-        """Say it in words, "drive gain by 3 %"."""
+        """Say it in words, "drive gain 3 %"."""
         name, (scale, unit) = plain_name(self.name), shown_unit(unit_of(self.name))
-        if not np.isfinite(self.deviation):
-            return f"{name} by any amount: not at all"
-        return f"{name} by {plain_number(scale * self.deviation, 2)} {unit}"
+        return f"{name} {plain_number(scale * self.deviation, 2)} {unit}"
 
 
 def noncentrality(dof: int, significance: float, power: float = POWER) -> float:
@@ -202,4 +200,4 @@ def power_sentence(table: Sequence[Detectable]) -> str:
     seen = [one.phrase for one in table if np.isfinite(one.deviation)]
     if not seen:
         return ""
-    return f"what would have been seen, alone and in {POWER:.0%} of such campaigns: {', '.join(seen)}"
+    return f"smallest deviations detectable with {100 * POWER:.0f} % power: {', '.join(seen)}"

@@ -132,6 +132,7 @@ def attempt(what: str, compute: Callable[[], _Found], otherwise: _Found) -> tupl
         return otherwise, f"{what} could not be made: {said}"
 
 
+HALF_A_DRIVE = 0.5  # error of the drive's gain that a campaign has to be able to notice before it says anything
 OLD_KEYS = {"chi2_explained": "explains", "chi2_left": "left"}  # in JSON documents
 
 
@@ -153,12 +154,19 @@ class GoodnessOfFit:
     gain_by: str = "the drive reports"  # and who says so
     pairs: tuple[CausePair, ...] = ()  # two causes at once, the best first; empty where one is enough
     stops: tuple[SteerStop, ...] = ()  # that the steer met; windows with them are left out
+    driven: bool = False  # does a drive turn the steer?
     untold: str = ""  # why the joint test or the search for causes could not be made, if it could not
 
     @property
     def explained(self) -> bool | None:
-        """Do the model's parameters explain the data? None where the verdict is withheld."""
-        return None if self.withheld else self.p >= SIGNIFICANCE
+        """Do the model's parameters explain the data? None where the verdict is withheld, or anything would pass."""
+        return None if self.withheld or self.too_weak else self.p >= SIGNIFICANCE
+
+    @property
+    def too_weak(self) -> bool:
+        """Would a drive half as strong have passed as well?"""
+        sizes = [one.deviation for one in self.power if one.name == "drive_gain"]
+        return self.driven and self.p >= SIGNIFICANCE and bool(sizes) and min(sizes) >= HALF_A_DRIVE
 
     @property
     def sentence(self) -> str:
@@ -170,9 +178,16 @@ class GoodnessOfFit:
         if self.withheld:
             return f"the verdict on the model of {self.bicycle} is withheld: {self.withheld}"
         numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {p_text(self.p)}{self._reported}"
+        n, k = sum(one.n for one in self.conditions), len(self.conditions)
+        data = f"{n} {'window' if n == 1 else 'windows'} in {k} {'condition' if k == 1 else 'conditions'}"
+        if self.too_weak:
+            return (
+                f"{data} cannot tell whether the model of {self.bicycle} is right: a drive half as strong would pass "
+                f"as well ({numbers}); kick more, or at a speed where the drive does more"
+            )
         if self.explained:
-            return f"the model of {self.bicycle} explains these data ({numbers})"
-        lacking = f"the model of {self.bicycle} does not explain these data ({numbers})"
+            return f"the model of {self.bicycle} explains {data} ({numbers})"
+        lacking = f"the model of {self.bicycle} does not explain {data} ({numbers})"
         return f"{lacking}{what_would_explain(self.causes, self.chi2, self.dof, self.untold)}{of_two(self.pairs)}"
 
     @property
@@ -273,6 +288,7 @@ def bicycle_verdict(
         power=power,
         drive_gain=group[0].segment.theory.nominal("drive_gain") if group else 1.0,
         pairs=tuple(pairs),
+        driven=bool(group) and group[0].segment.dynamics.drive is not None,
         gain_by="the rig says" if by_rig else "the drive reports",
         untold=untold,
     )

@@ -7,6 +7,7 @@ import pytest
 
 from riderless.experiments.analysis.comparison.compare import compare
 from riderless.experiments.analysis.estimators import estimate
+from riderless.experiments.analysis.power.power import Detectable
 from riderless.experiments.analysis.verdict.conditions import ConditionMeans
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.datatypes import Segment
@@ -35,11 +36,10 @@ def windows(far, n=6, bicycle="Silver"):
 def test_windows_that_disagree_alone_do_not_contradict_the_whole():
     answer = answer_of([verdict(1.0)], *windows(far=4))
     assert answer.explained
-    assert answer.headline.startswith("the model of Silver explains these data")
+    assert answer.headline.startswith("the model of Silver explains 6 windows in 1 condition (")
     assert answer.details == (
-        "taken alone, 2 of 6 windows lie within 3 standard deviations of the prediction; the other 4 do not contradict "
-        "the answer: a window's deviation knows its own noise alone, and the joint test takes into account that "
-        "windows scatter by 0.2 1/s and 0.1 rad/s beyond it",
+        "taken alone, 2 of 6 windows lie within 3 standard deviations of the prediction; 4 of 6 lie farther out, and "
+        "the joint test allows for that: windows scatter by 0.2 1/s and 0.1 rad/s beyond their noise",
     )
 
 
@@ -53,6 +53,16 @@ def test_windows_that_agree_alone_do_not_save_a_model():
     assert answer.explained is False
     assert "does not explain" in answer.headline
     assert answer.details[0].endswith("; together they show what one window is too uncertain to show")
+
+
+def test_a_campaign_that_a_drive_half_as_strong_would_pass_says_nothing():
+    weak = replace(verdict(0.6), driven=True, power=(Detectable("drive_gain", 1.1),))
+    answer = answer_of([weak], *windows(far=0))
+    assert answer.explained is None
+    assert answer.headline.startswith("6 windows in 1 condition cannot tell whether the model of Silver is right")
+    assert answer.details[0] == "smallest deviations detectable with 90 % power: drive gain 110 %"
+    assert answer_of([replace(weak, power=(Detectable("drive_gain", 0.3),))]).explained
+    assert answer_of([replace(weak, driven=False)]).explained, "without a drive nothing is asked of one"
 
 
 def test_several_bicycles_have_one_headline():

@@ -43,7 +43,7 @@ def test_the_truth_is_accepted(truth):
     assert found.explained
     assert found.dof == 4
     assert found.p == pytest.approx(chi2.sf(found.chi2, 4))
-    assert found.sentence.startswith("the model of Benchmark explains these data (chi-square ")
+    assert found.sentence.startswith("the model of Benchmark explains ")
     assert found.causes == ()
 
 

@@ -42,9 +42,9 @@ def test_what_no_condition_feels_is_never_seen():
 @pytest.mark.parametrize(
     ("size", "phrase"),
     [
-        (("fork_inertia", 1.06), "fork inertia by 110 %"),
-        (("more_delay", 0.00834), "more delay by 8.3 ms"),
-        (("steer_damping", 0.0391), "steer damping by 0.039 N m s/rad"),
+        (("fork_inertia", 1.06), "fork inertia 110 %"),
+        (("more_delay", 0.00834), "more delay 8.3 ms"),
+        (("steer_damping", 0.0391), "steer damping 0.039 N m s/rad"),
     ],
 )
 def test_sizes_are_read_in_two_digits(size, phrase):
@@ -72,8 +72,8 @@ def test_the_table_knows_what_a_campaign_sees(tmp_path):
     slopes = like_for_like_slopes(group, ["drive_gain"])
     assert slopes.shape == (verdict.dof, 1)
     said = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons).details[0]
-    assert said.startswith("what would have been seen, alone and in 90% of such campaigns: drive gain by ")
-    assert "more delay by" in said
+    assert said.startswith("smallest deviations detectable with 90 % power: drive gain ")
+    assert "more delay " in said
     assert "ms" in said
 
 
