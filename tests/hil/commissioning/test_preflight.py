@@ -52,8 +52,12 @@ def bad(found):
     return [name for name, finding in found.items() if not finding.good]
 
 
+# The other two are gone through, but for what is wrong on purpose, by the tests below.
+ONE_BEFORE_ALL = ("node", *(pytest.param(name, marks=pytest.mark.slow) for name in EXAMPLES[1:]))
+
+
 @pytest.mark.realtime
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", ONE_BEFORE_ALL)
 def test_example_rigs_are_in_order(name):
     found, outcome = findings(read_rig(RIGS / f"{name}.toml"))
     assert bad(found) == [], found

@@ -28,7 +28,7 @@ def ridden(folder, harm):
             harm(folder / RUN_FILE)
 
     with start_twin(rig, scenario(), fifo=FIFO) as twin:
-        outcome = session.run_realtime(folder, rig, gains(rig), twin.path, 4.0, watch=watch, fifo=FIFO)
+        outcome = session.run_realtime(folder, rig, gains(rig), twin.path, 2.0, watch=watch, fifo=FIFO)
         assert twin.report.T == 0.0
     assert harmed, outcome.cause
     return outcome, seen, harmed[0]
@@ -75,7 +75,7 @@ def test_the_command_line_names_no_run_that_is_not_there(tmp_path):
     while not (files := list(tmp_path.glob(f"*/{RUN_FILE}"))):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
-    time.sleep(1.0)
+    time.sleep(0.2)
     files[0].unlink()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1, out + err

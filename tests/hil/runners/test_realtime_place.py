@@ -29,8 +29,8 @@ def test_a_lane_is_kept_behind_two_ports(tmp_path):
     gains = design(rig.bicycle, "lane", (4.5, 5.0, 5.5), rig.timing)
     belt = Emulation("nonlinear", Surroundings(belt_width=rig.place.belt_width))
     for n in range(3):  # a machine that was busy for a moment is tried again
-        with start_twin(rig, scenario(kicks=(0.5,)), belt) as twin:
-            outcome = session.run_realtime(tmp_path / str(n), rig, gains, twin.paths, 5.0)
+        with start_twin(rig, scenario(kicks=(0.2,)), belt) as twin:
+            outcome = session.run_realtime(tmp_path / str(n), rig, gains, twin.paths, 4.0)
         if outcome.reason != "fault":
             break
     assert outcome.reason == "success", outcome.cause
@@ -76,7 +76,7 @@ def test_a_treadmill_is_driven_behind_three_ports(tmp_path):
         emulation = Emulation("nonlinear", Surroundings(belt_width=rig.place.belt_width))
         with start_twin(rig, scenario(v=4.0, kicks=()), emulation) as twin:
             outcome = session.run_realtime(
-                tmp_path / str(n), rig, gains, twin.paths, 5.0, task=Task(asked_speeds=asked)
+                tmp_path / str(n), rig, gains, twin.paths, 2.0, task=Task(asked_speeds=asked)
             )
         if outcome.reason != "fault":
             break

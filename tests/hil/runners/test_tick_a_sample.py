@@ -142,12 +142,12 @@ def test_places_go_by_the_devices_time(period, places):
 def test_what_else_is_on_the_line_makes_no_ticks(tmp_path, kind):
     rig = rig_of()
     with start_twin(rig, scenario(kicks=()), fifo=FIFO) as twin, dirty_line(twin.path, kind) as path:
-        outcome = session.run_realtime(tmp_path / "run", rig, gains(rig), path, 3.0, fifo=FIFO, task=Task(SINE))
+        outcome = session.run_realtime(tmp_path / "run", rig, gains(rig), path, 2.0, fifo=FIFO, task=Task(SINE))
     assert outcome.reason == "success", outcome.cause
     ticks = read_run(tmp_path / "run").ticks
     running = ticks[ticks["state"] == State.RUNNING]
     samples = len(np.unique(running["t"]))
-    assert samples > 500
+    assert samples > 300
     assert len(running) < 1.05 * samples, "a tick a sample"
     played = running[(running["t"] > running["t"][0] + 0.006)]
     assert np.ptp(played["t_host"] - played["t"]) < 0.2, "device and host agree about time"
