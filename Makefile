@@ -54,11 +54,11 @@ run-realtime: $(READY)
 
 # A file's tests stay with one worker, so that what they share is made once; in their order, for the long files come early.
 # Two workers more than two processors: some tests wait for processes, disks and browsers.
-# Real-time tests come last. They mostly wait, so two at a time leave each a processor; each is judged beside a floor
-# measured in the same seconds, and tried again where the computer starved it.
+# Real-time tests come last. They mostly wait: a ride takes a quarter of a processor with its bicycle. Each is judged beside
+# a floor measured in the same seconds, and tried again where the computer starved it.
 SPREAD := --dist loadfile --no-loadscope-reorder
 WORKERS := -n 4 $(SPREAD)
-REALTIME_WORKERS := -n 2 $(SPREAD)
+REALTIME_WORKERS := -n 3 $(SPREAD)
 
 test: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -rs $(WORKERS) -m "not slow and not realtime"

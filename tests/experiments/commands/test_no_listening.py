@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 CLI = [sys.executable, "-m", "riderless.experiments.cli"]
+LOOKS = 0.1  # s; what listens is meant to be found, and stays
 TABLES = ("tcp", "tcp6", "udp", "udp6")
 
 
@@ -22,13 +23,13 @@ def session_of(pid):
                 yield int(entry.name)
 
 
-def network_sockets(pid):
-    """Sockets of the network, of any kind, that the processes of a session have open."""
+def network_sockets(processes):
+    """Sockets of the network, of any kind, that the processes have open."""
     known = set()
     for table in TABLES:
         with suppress(OSError):
             known |= {line.split()[9] for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]}
-    for process in session_of(pid):
+    for process in processes:
         with suppress(OSError):
             for file in Path(f"/proc/{process}/fd").iterdir():
                 with suppress(OSError):
@@ -50,12 +51,13 @@ def looked_at(command, folder, longest, after_saying=math.inf):
     found, most, end = set(), 0, time.monotonic() + longest
     try:
         while process.poll() is None and time.monotonic() < end:
-            found |= set(network_sockets(process.pid))
-            most = max(most, len(list(session_of(process.pid))))
+            processes = list(session_of(process.pid))
+            found |= set(network_sockets(processes))
+            most = max(most, len(processes))
             if said.stat().st_size:
                 end = min(end, time.monotonic() + after_saying)
                 after_saying = math.inf
-            time.sleep(0.02)
+            time.sleep(LOOKS)
     finally:
         process.kill()
         process.wait()
@@ -67,8 +69,8 @@ def looked_at(command, folder, longest, after_saying=math.inf):
     ("arguments", "processes", "after_saying"),
     [
         (["run", "--emulated", "--duration", "1"], 2, math.inf),
-        (["emulate", "Silver", "--speed", "5"], 1, 2.0),  # it says where it serves, and serves until it is told to end
-        (["campaign", "--lockstep"], 1, 5.0),  # one condition after the other, all alike
+        (["emulate", "Silver", "--speed", "5"], 1, 1.0),  # it says where it serves, and serves until it is told to end
+        (["campaign", "--lockstep"], 1, 2.0),  # one condition after the other, all alike
         (["monitor", "--emulated", "--duration", "1"], 2, math.inf),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.emulation.workstand import start_twin
-from riderless.experiments.terminal.operator import heed
+from riderless.experiments.terminal.operator import heed, mark_echo
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.states import Demand, State
 from riderless.hil.rig.rig import Rig
@@ -85,6 +85,7 @@ def test_enter_arms_k_marks_and_a_key_stops(tmp_path):
         screen.press("\n")
         screen.see("s left")
         screen.press("k")
+        screen.see("kick marked at ")
         time.sleep(0.2)
         screen.press("q")
         screen.see("abort: stopped by a key")
@@ -95,8 +96,14 @@ def test_enter_arms_k_marks_and_a_key_stops(tmp_path):
     kicks = [marker for marker in run.markers if marker.kind == "kick"]
     assert len(kicks) == 1
     running = run.ticks[run.ticks["state"] == State.RUNNING]
+    assert kicks[0].text.startswith("by key")
     assert running["t_host"][0] <= kicks[0].t <= running["t_host"][-1]
     assert run.ticks["demand"][0] == Demand.OFF
+
+
+def test_only_the_key_k_is_answered():
+    assert mark_echo("k", 12.44) == "kick marked at 12.4 s"
+    assert mark_echo("q", 12.44) == mark_echo("", 12.44) == ""
 
 
 def row(t, state=State.DISARMED):

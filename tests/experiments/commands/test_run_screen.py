@@ -119,23 +119,27 @@ def test_wishes_of_a_page_kick_the_emulated_bicycle_and_whatever_else_lies_there
     assert -1.5 in list(shown.hand.memory), "half as hard"
 
 
-@pytest.mark.parametrize("columns", [80, NARROW])
+def require_whole(live, columns):
+    """What was repainted is neither broken nor left behind."""
+    screen = Screen(columns)
+    screen.feed(live)
+    assert live.count("s left; any key stops") > 3, "it was repainted"
+    assert screen.broken == []
+    assert not [line for line in screen.rows if "s left" in line]
+
+
 @pytest.mark.realtime
-def test_a_run_is_never_broken_and_is_stopped_by_a_key(tmp_path, patient, columns):
+def test_a_narrow_run_is_never_broken_and_is_stopped_by_a_key(tmp_path, patient):
     runs = tmp_path / "runs"
     command = ("run", str(patient), "--emulated", "--duration", "60", "-o", str(runs))
-    with terminal(*command, columns=columns) as shown:
+    with terminal(*command, columns=NARROW) as shown:
         shown.see("s left; any key stops", 300.0)
         time.sleep(1.0)  # a few repaints of RUNNING
         shown.press("q")
         shown.see("abort: stopped by a key")
         assert shown.process.wait(30.0) == 0
     live, _ = shown.all.split("abort:")  # the sentences after it are left whole, so that paths can be copied
-    screen = Screen(columns)
-    screen.feed(live)
-    assert live.count("s left; any key stops") > 3, "it was repainted"
-    assert screen.broken == []
-    assert not [line for line in screen.rows if "s left" in line], "nothing is left behind of what was repainted"
+    require_whole(live, NARROW)
 
 
 @pytest.mark.parametrize("moment", ["at once", "while it starts"])
@@ -160,6 +164,7 @@ def test_a_key_kicks_the_emulated_bicycle_and_the_log_says_when(tmp_path, patien
         shown.see("kicked to the right")
         shown.see("success")
         assert shown.process.wait(30.0) == 0
+    require_whole(shown.all.split("success:")[0], 80)
     (folder,) = runs.iterdir()
     run = read_run(folder)
     (kick,) = (marker for marker in run.markers if marker.kind == "kick")
