@@ -9,7 +9,7 @@ from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.comparison.innovation_filter import TORQUE_TIMES, Stretch
 from riderless.experiments.analysis.comparison.process_noise import likeliest, noise_json, noise_sentence
-from riderless.experiments.analysis.verdict.goodness_of_fit import verdicts, why_not_in_wind
+from riderless.experiments.analysis.verdict.goodness_of_fit import why_not_in_wind
 from riderless.experiments.datatypes import ProcessNoise
 from riderless.experiments.reports.answer import answer_of
 from riderless.experiments.theories import open_loop
@@ -110,14 +110,6 @@ def test_torques_that_move_no_eigenvalue_are_still_air(torque, believed):
     assert (found is not None) == believed
     if found is not None:
         assert found.lean_torque == pytest.approx(torque, rel=0.2)
-
-
-def test_a_weak_drive_in_still_air_does_not_excuse_itself_as_wind(tmp_path):
-    """It is named, see `test_a_weak_drive_is_rejected_and_named`."""
-    analysis = lockstep(tmp_path, Emulation("linear", drive=SteerDrive(gain=0.9)), SPEEDS)
-    # what a weak drive is to second order: a fifth of a newton
-    assert all(one["lean_torque_std"] < 0.25 * WIND_HEIGHT for one in noise_json(analysis.responses))
-    assert verdicts(analysis.responses, analysis.comparisons, causes=False)[0].p < 0.01
 
 
 def test_a_weak_drive_in_gusts_does_not_excuse_itself_as_wind(tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import chi2
 
 from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.comparison.process_noise import noise_json
 from riderless.experiments.analysis.verdict.candidate import indistinguishable
 from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from riderless.experiments.analysis.verdict.wording import p_text
@@ -48,7 +49,10 @@ def test_the_truth_is_accepted(truth):
 
 
 def test_a_weak_drive_is_rejected_and_named(tmp_path):
-    found = judged(lockstep(tmp_path, Emulation(drive=SteerDrive(gain=0.9)), ("3.8", "3.0")))
+    """And does not excuse itself as wind: what it is to second order is a fifth of a newton."""
+    analysis = lockstep(tmp_path, Emulation(drive=SteerDrive(gain=0.9)), ("5.0", "3.0", "7.0"))
+    assert all(one["lean_torque_std"] < 0.25 * 0.8 for one in noise_json(analysis.responses))  # N m, of 0.8 m
+    found = judged(analysis)
     assert found.p < 1e-6
     best = found.causes[0]
     assert best.name == "drive_gain"
