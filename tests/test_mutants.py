@@ -1,6 +1,8 @@
 """The mutation tests themselves: which changes they make, and that what is named and argued is there."""
 
 import ast
+import subprocess
+import sys
 
 import pytest
 
@@ -82,3 +84,11 @@ def test_who_sees_a_module_is_who_imports_it_and_who_imports_those():
         "riderless.hil.loop.limits",
         "riderless.firmware_interface.calibration",
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", TESTS)
+def test_the_tests_of_a_module_pass_in_plain_python(path):
+    """Where a function by address took other arguments than its plain twin, no mutant of the tick was judged."""
+    program = f"from tests.tools.mutation.whole import plain, run_tests; plain(); exit(not run_tests({path!r}))"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0

@@ -6,15 +6,18 @@ import math
 import pytest
 
 from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
 from riderless.hil.logs.header import SCHEMA_VERSION, RunHeader, header_of, new_header
 from riderless.hil.logs.log import RunWriter, read_run
 from riderless.hil.loop.excitation import Excitation
 from riderless.hil.loop.reference import Reference
+from riderless.hil.rig.file import read_rig
 from riderless.hil.rig.rig import RigPort
 from riderless.hil.rig.task import Task
 from riderless.models.errors import InputError
 from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import gains, rig_of
+from tests.paths import DOCS
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +57,13 @@ def test_every_part_comes_back_as_it_was_given(rig, header, tmp_path):
     assert found.condition == {"name": "first"}
     assert found.scenario == found.emulation == {}
     assert found.commit in found.made_by
+    assert found.time == "real"
 
 
 def test_simulated_time_has_no_date_and_no_command(rig):
     simulated = new_header(rig, gains(rig), rig.calibrated(), runner="lockstep", simulated=True)
     assert not {"utc", "command"} & simulated.provenance.keys()
+    assert simulated.time == "simulated"
     assert simulated.devices is None
     assert simulated.ports == ()
     assert simulated.excitation == Excitation()
@@ -142,6 +147,22 @@ def test_nobody_who_was_asked_is_not_the_same_as_nobody_asked(header):
     assert RunHeader({**header.content, "devices": []}).devices == ()
     with pytest.raises(InputError, match="1 introductions at 2 ports"):
         _ = RunHeader({**header.content, "devices": header.content["devices"][:1]}).devices
+
+
+def test_bytes_are_read_where_node_and_loop_spoke_todays_protocol(header):
+    """A loop of today may have served a node of yesterday, which its introduction alone tells."""
+
+    def understood(wired, loop=PROTOCOL_VERSION, node=PROTOCOL_VERSION):
+        said = [Introduction("it", 200, protocol=node) for _ in wired.ports]
+        made = new_header(wired, gains(wired), wired.calibrated(), runner="realtime", devices=said)
+        return RunHeader({**made.content, "protocol": loop}).node_is_understood
+
+    wired = rig_of(ports=(RigPort("/dev/a"),))
+    assert understood(wired)
+    assert not understood(wired, node=PROTOCOL_VERSION - 1)
+    assert not understood(wired, loop=PROTOCOL_VERSION - 1)
+    others = read_rig(DOCS / "rigs/vectornav-odrive.toml")
+    assert understood(others, PROTOCOL_VERSION - 1, PROTOCOL_VERSION - 1), "where no node is, there is nothing to read"
 
 
 def test_a_reference_is_kept_where_there_is_one(rig):

@@ -23,6 +23,7 @@ _TICK_TESTS = (
 )
 _PLAUSIBILITY_TESTS = ("hil/loop/test_plausibility_edges.py", "hil/loop/test_plausibility.py")
 _CALIBRATION_TESTS = ("firmware_interface/test_calibration_edges.py", "firmware_interface/test_calibration.py")
+_PROTOCOL_TESTS = ("firmware_interface/node/test_protocol.py", "firmware_interface/node/test_hello.py")
 TESTS: dict[str, tuple[str, ...]] = {
     "hil/loop/supervisor.py": _SUPERVISOR_ALONE,
     "hil/loop/limits.py": _SUPERVISOR_TESTS,
@@ -43,6 +44,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "hil/loop/test_following.py",
     ),
     "firmware_interface/calibration.py": _CALIBRATION_TESTS,
+    "firmware_interface/node/protocol.py": _PROTOCOL_TESTS,
     "hil/runners/session.py": ("hil/runners/test_session.py", "hil/runners/test_session_refusals.py"),
     "hil/runners/operator.py": ("hil/runners/test_operator.py",),
     "hil/runners/realtime.py": (

@@ -134,16 +134,10 @@ def _laid_over(data: Any, start: int, layout: Any) -> Any:
     return Record(np.asarray(data)[start : start + layout.itemsize].view(layout)[0])
 
 
-def _stepped(address: int, settings: Any, state: Any, *records: Any) -> Any:
-    """A law by its address; compiled code hands arrays over with their lengths."""
-    return _call(address, settings, len(settings), state, len(state), *records)
-
-
 _INTRINSICS: dict[str, Callable[..., Any]] = {
     "_heard": _call,
     "_said": _call,
-    "_stepped": _stepped,
-    **dict.fromkeys(("_tracked", "_told", "_held"), _call),  # place and pace
+    **dict.fromkeys(("_stepped", "_tracked", "_told", "_held"), _call),  # laws, place and pace
     "_load_int32": lambda address: ctypes.get_errno(),
     "_laid_over": _laid_over,
 }
@@ -166,3 +160,4 @@ def uncompile() -> None:
     numba.carray = lambda data, n: data if isinstance(data, np.ndarray | Array) else [data]
     numba.extending.intrinsic = lambda function: _INTRINSICS.get(function.__name__) or intrinsic(function)
     numba.types.ExternalFunction = _external
+    np.seterr(invalid="ignore", over="ignore")  # of which compiled code does not warn
