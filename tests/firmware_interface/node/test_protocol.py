@@ -299,6 +299,8 @@ def test_other_messages_are_no_samples_and_no_offence():
         ([65535, 3], 2, 3, 0),
         ([4, 4, 5, 5, 5, 6], 3, 0, 3),
         ([900, 901, 0, 1], 4, 1, 0),  # restarted
+        ([0, 0x7FFF], 2, 0x7FFE, 0),  # the longest way forward
+        ([0, 0x8000], 2, 1, 0),  # a step back
     ],
 )
 def test_sequence_numbers(numbers, new, lost, repeated):

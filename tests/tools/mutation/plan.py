@@ -23,7 +23,11 @@ _TICK_TESTS = (
 )
 _PLAUSIBILITY_TESTS = ("hil/loop/test_plausibility_edges.py", "hil/loop/test_plausibility.py")
 _CALIBRATION_TESTS = ("firmware_interface/test_calibration_edges.py", "firmware_interface/test_calibration.py")
-_PROTOCOL_TESTS = ("firmware_interface/node/test_protocol.py", "firmware_interface/node/test_hello.py")
+_PROTOCOL_TESTS = (
+    "firmware_interface/node/test_protocol.py",
+    "firmware_interface/node/test_hello.py",
+    "firmware_interface/node/test_rules.py",
+)
 TESTS: dict[str, tuple[str, ...]] = {
     "hil/loop/supervisor.py": _SUPERVISOR_ALONE,
     "hil/loop/limits.py": _SUPERVISOR_TESTS,
