@@ -1,1 +1,1 @@
-"""Parts of the site that a program writes: reference pages, drawings, equations."""
+"""Parts of the site that a program writes: commands, files, causes, equations."""

@@ -1,22 +1,10 @@
-"""Write the pages of the reference that are read from the code: commands, files, causes, Python."""
+"""Write the pages of the reference that are read from the code: commands, files, causes."""
 
 from pathlib import Path
 
-from site_builder import api, causes, commands, drawings, files
+from site_builder import causes, commands, files
 
-PAGES = {
-    "commands.md": commands.page,
-    "files.md": files.page,
-    "causes.md": causes.page,
-    "python-riderless.md": api.door_page,
-    "python-models.md": lambda: api.room_page("riderless.models"),
-    "python-firmware-interface.md": lambda: api.room_page("riderless.firmware_interface"),
-    "python-hil.md": lambda: api.room_page("riderless.hil"),
-    "python-experiments.md": lambda: api.room_page("riderless.experiments"),
-    "signs-side.svg": drawings.side_view,
-    "signs-rear.svg": drawings.rear_view,
-    "signs-top.svg": drawings.top_view,
-}
+PAGES = {"commands.md": commands.page, "files.md": files.page, "causes.md": causes.page}
 
 
 def write(docs: Path) -> None:

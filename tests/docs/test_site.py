@@ -1,8 +1,6 @@
 """What the site is made of: every page has its place, every cause its first look, the generated pages are whole."""
 
-import re
 import sys
-from xml.etree import ElementTree
 
 import pytest
 
@@ -11,10 +9,9 @@ from riderless.hil.loop.limits import RANGES
 from riderless.hil.loop.states import Cause
 from riderless.models.parameter_table import PARAMETERS
 from tests.paths import DOCS
-from tests.sources import ROOMS
 
 sys.path.insert(0, str(DOCS))
-from site_builder import api, causes, commands, drawings, files
+from site_builder import causes, commands, files
 
 LISTS = [DOCS / part / "index.md" for part in ("lessons", "howto", "explanations", "reference")]
 
@@ -36,7 +33,8 @@ def test_the_page_of_commands_has_every_command_and_option():
     page = commands.page()
     assert all(f"## {name}\n" in page for name in COMMANDS)
     assert all(
-        option in page for option in ("`--force`", "`--allow-unstable`", "`--rollout-m`", "--install-completion")
+        option in page
+        for option in ("`--force`", "`--allow-unstable`", "`--rollout-m <float>`", "--install-completion")
     )
 
 
@@ -53,26 +51,3 @@ def test_the_page_of_files_has_every_key():
     ):
         assert f"`{key}`" in page, key
     assert "| `rate_Hz` | number | `200` | above 10 to 2000 |" in page
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_pages_of_python_have_every_name(room):
-    from importlib import import_module
-
-    page, door = api.room_page(f"riderless.{room}"), api.door_page()
-    for name in import_module(f"riderless.{room}").__all__:
-        assert re.search(rf":: riderless.{room}[\w.]*\.{name}\n", page), name
-        assert re.search(rf"`{name} <riderless.{room}[\w.]*\.{name}>`", door), name
-
-
-@pytest.mark.parametrize("draw", [drawings.side_view, drawings.rear_view, drawings.top_view])
-def test_a_drawing_is_whole_and_its_words_lie_inside(draw):
-    card = ElementTree.fromstring(draw())
-    _, _, width, height = map(float, card.get("viewBox").split())
-    for word in card.iter("{http://www.w3.org/2000/svg}text"):
-        reach = 8.5 * len(word.text)  # pixels, about
-        x, y = float(word.get("x")), float(word.get("y"))
-        left = {"start": x, "middle": x - reach / 2, "end": x - reach}[word.get("text-anchor")]
-        assert left >= 0
-        assert left + reach <= width
-        assert 0 < y <= height
