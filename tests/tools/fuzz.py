@@ -3,41 +3,32 @@
 Seeded streams (tests/firmware_interface/twins/damaged_line.py) are cut at random and put through the compiled code of
 the computer (`receive_samples`) and of the node (`firmware_receive`); the packages `cobs` and `fastcrc` read the same
 bytes. Both must agree on every frame, field and counter; every good frame behind a delimiter must come through; nothing
-beside the records may be written; memory stays flat. Three ways to run it, each repeatable from its seed::
+beside the records may be written; memory stays flat. Two ways to run it, each repeatable from its seed::
 
     python -m tests.tools.fuzz --bytes 1e8      # 1e6 is part of the tests
 
     # the same with every index of the compiled code checked
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(mktemp -d) python -m tests.tools.fuzz --bytes 1e8
-
-    # libFuzzer looks for new paths through framing.py, run by the interpreter, and reference_codec.py; compiled code
-    # has no branches to show. Needs `pip install atheris` (tried: 3.0 on Python 3.11, Linux).
-    NUMBA_DISABLE_JIT=1 python -m tests.tools.fuzz --guided 300
 """
 
 import argparse
 import random
 import resource
-import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, fields
-from types import FunctionType, SimpleNamespace
+from dataclasses import fields
 
 import numpy as np
 from numba import njit
 from rich.console import Console
 
-from riderless.firmware_interface import framing
 from riderless.firmware_interface.calibration import Calibration
-from riderless.firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame
+from riderless.firmware_interface.framing import DECODER, next_frame
 from riderless.firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, RAW
-from riderless.firmware_interface.node import reference_codec
 from riderless.firmware_interface.node.firmware_state import FIRMWARE, new_firmware
 from riderless.firmware_interface.node.protocol import RECEIVER, receive_samples
 from riderless.firmware_interface.node.rules import firmware_receive
-from tests.firmware_interface.twins.damaged_line import Counters, Oracle, framed, kind_of, stream
+from tests.firmware_interface.twins.damaged_line import Counters, Oracle, kind_of, stream
 
 BATCH = 1_000_000  # bytes
 CHUNK = 4096  # bytes handed over at once, at most
@@ -227,52 +218,11 @@ def _difference(found: object, wanted: object) -> str:
     return f"found {found}, wanted {wanted}"
 
 
-def guided(seconds: int, seed: int) -> None:
-    """Let libFuzzer search; ends the process."""
-    import atheris
-
-    for module in (framing, reference_codec):
-        for function in vars(module).values():
-            if isinstance(function, FunctionType) and function.__module__ == module.__name__:
-                atheris.instrument_func(function)
-
-    def target(data: bytes) -> None:
-        for line in (data, framed(data)):  # a search never guesses a CRC
-            check_interpreted(line + b"\0" + framed(b"last"))
-
-    limits = [f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=600", "-len_control=0"]
-    atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={tempfile.gettempdir()}/"], target)
-    atheris.Fuzz()
-
-
-def check_interpreted(line: bytes) -> None:
-    """framing.py, run by the interpreter on plain numbers, and reference_codec.py against the packages."""
-    decoder = SimpleNamespace(size=0, payload=[0] * (MAX_PAYLOAD + 2), first=0, filled=0, **asdict(Counters()))
-    found, i = [], 0
-    while i < len(line):
-        i = framing.next_frame(decoder, line, i, len(line))
-        if decoder.size > 0:
-            found.append((i, bytes(decoder.payload[: decoder.size])))
-    oracle = Oracle()
-    wanted = list(oracle.read(line))
-    assert found == wanted
-    assert found[-1][1] == b"last"
-    oracle.counters.frames_bad_version = 0
-    assert Counters(**{counter.name: getattr(decoder, counter.name) for counter in fields(Counters)}) == oracle.counters
-    frames = [stuffed for stuffed in line.split(b"\0") if stuffed]
-    assert [p for p in map(reference_codec.unframe, frames) if p is not None] == [payload for _, payload in wanted]
-    numbers = [message.seq for message in map(reference_codec.decode, frames) if message is not None]
-    assert numbers == [int.from_bytes(payload[2:4], "little") for _, payload in wanted if kind_of(payload)]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bytes", type=float, default=1e8, help="how many, about (1e8)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--guided", type=int, metavar="SECONDS", help="search by coverage instead")
     options = parser.parse_args()
-    if options.guided:
-        guided(options.guided, options.seed)
     screen = Console()
     fuzz = Fuzz(options.seed)
     for _ in range(3):  # the interpreter has taken what it needs
