@@ -135,11 +135,6 @@ CALIBRATION = np.dtype([(f.name, "f8", _SHAPES.get(f.name, ())) for f in fields(
 DEVICE_CLOCK = np.dtype([("now_us", "i8"), ("last_us", "u4"), ("started", "u1")], align=True)
 
 
-def new_clock() -> np.void:
-    """Fresh device clock, a record of type ``DEVICE_CLOCK``."""
-    return np.zeros(1, DEVICE_CLOCK)[0]
-
-
 @njit(cache=True, nogil=True, error_model="numpy")  # a division by zero makes an invalid sample
 def calibrate(raw, cal, clock, sample):
     """Fill the ``SAMPLE`` record from a ``RAW`` record.

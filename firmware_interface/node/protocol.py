@@ -52,11 +52,6 @@ RECEIVER = np.dtype(
 )
 
 
-def new_receiver() -> np.void:
-    """Fresh receiver of samples, a record of type ``RECEIVER``, all counters zero."""
-    return np.zeros(1, RECEIVER)[0]
-
-
 @njit(cache=True, nogil=True)
 def frame_type(payload, n):
     """Type of a frame (``FRAME_*``) of ``n`` bytes, or 0 if it is of another version, or its length is wrong.

@@ -6,7 +6,7 @@ from math import pi, radians
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
+from scipy.linalg import LinAlgError, solve_discrete_are
 
 from riderless.hil.design.sampled_plant import BICYCLE_PART, SampledModel
 from riderless.hil.design.stabilisability import require_stabilisable
@@ -107,22 +107,6 @@ def require_weights(weights: Any, what: str) -> None:
                 f"the {what} {name} must be a number above 0, from {SMALLEST_WEIGHT:g} to "
                 f"{LARGEST_WEIGHT:g}, found {value!r}"
             )
-
-
-def lqr_gain(A: Array, b: Array, Q: Array, R: float) -> Array:
-    """Gain K (n,) of u = -K x that minimises the integral of x'Qx + R u^2 for x_dot = A x + b u.
-
-    Parameters
-    ----------
-    A : (n, n) array
-    b : (n,) array
-    Q : (n, n) array
-        Cost of the state, positive semi-definite.
-    R : float
-        Cost of the input, above 0.
-    """
-    P = solve_continuous_are(A, b[:, None], Q, [[R]])
-    return b @ P / R
 
 
 def dlqr_gain(F: Array, G: Array, Q: Array, R: float) -> Array:

@@ -161,15 +161,3 @@ OBSTACLES = [
 STAY = -1
 NEXT_STAGE = np.array([[rule.goes.get(stage, STAY) for rule in RULES] for stage in Stage], np.int64)
 EVENT_CAUSE = np.array([rule.cause for rule in RULES], np.int64)
-
-
-def as_markdown() -> str:
-    """Print the table for docs/safety.md: one row an event, one column a stage; "waits" keeps STREAM from passing."""
-    head = ["event", "when", *(stage.name for stage in Stage)]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for rule in RULES:
-        cells = [rule.goes[stage].name if stage in rule.goes else "" for stage in Stage]
-        if rule.event in OBSTACLES:
-            cells[Stage.STREAM] = "waits"
-        lines.append("| " + " | ".join([rule.event, rule.when, *cells]) + " |")
-    return "\n".join(lines) + "\n"

@@ -220,9 +220,3 @@ REPORTED_VALUES = (
     _ReportedValue("session", _ANY, "number of the session", "commands of another one count for nothing"),
     _ReportedValue("protocol", _ANY, "version of our node's protocol", f"{PROTOCOL_VERSION}", _require_protocol),
 )
-
-
-def reported_values_markdown() -> str:
-    """Print the table for docs/safety.md."""
-    rows = [f"| `{value.name}` | {value.meaning} | {value.bound} |" for value in REPORTED_VALUES]
-    return "\n".join(["| reported | what it is | what bounds it |", "|---|---|---|", *rows]) + "\n"

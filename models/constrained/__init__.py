@@ -11,6 +11,6 @@ A = J M^-1 B (Matrosov, Morozov and Pesterev 2021; Yudintsev 2008 after Wittenbu
 whose errors grow; lam > 0 lets them decay, so any integrator serves.
 
 Read in this order: `jets` (quantities that know their derivatives), `planar` and `spatial` (bodies), `constraints`
-(one file each), `reactions` (A N = -phi), `system` (bodies + constraints + loads, in time). `tree`, `articulated` and
-`closed_loop` hold the textbook's other methods; `bicycle` and `servo` are what this is for; `examples` the rest.
+(one file each), `reactions` (A N = -phi), `system` (bodies + constraints + loads, in time). `tree` holds
+the textbook's other method; `bicycle` and `servo` are what this is for; `examples` the rest.
 """

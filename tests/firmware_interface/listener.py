@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.calibration import DEVICE_CLOCK, Calibration, calibrate
 from riderless.firmware_interface.messages import RAW, SAMPLE
 from riderless.firmware_interface.node.hello import ask_hello
-from riderless.firmware_interface.node.protocol import new_receiver, receive_samples
+from riderless.firmware_interface.node.protocol import RECEIVER, receive_samples
 from riderless.firmware_interface.port import SerialPort
 from tests.firmware_interface.wire import command_frame, record
 
@@ -23,7 +23,7 @@ class Listener:
 
     def __init__(self, port: SerialPort) -> None:
         self.port, self.fd, self.session = port, port.fd, 0
-        self.receiver = new_receiver()
+        self.receiver = record(RECEIVER)
         self.raw = record(RAW)
         self.numbers: list[int] = []  # of the newest sample of each read
         self._commands = 0
@@ -49,7 +49,7 @@ class Listener:
 
     def sample(self) -> np.void:
         sample = record(SAMPLE)
-        calibrate(self.raw, Calibration(wheel_radius=0.3).as_record(), new_clock(), sample)
+        calibrate(self.raw, Calibration(wheel_radius=0.3).as_record(), record(DEVICE_CLOCK), sample)
         return sample
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riderless.firmware_interface.calibration import (
+    DEVICE_CLOCK,
     Calibration,
     calibrate,
     drive_command,
     is_off_scale,
-    new_clock,
     to_counts,
 )
 from riderless.firmware_interface.errors import DeviceError
@@ -32,7 +32,7 @@ QUARTER_TURN_YAW = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))  # senso
 
 def calibrated(calibration: Calibration, clock=None, **raw) -> np.void:
     sample = record(SAMPLE)
-    calibrate(record(RAW, **raw), calibration.as_record(), new_clock() if clock is None else clock, sample)
+    calibrate(record(RAW, **raw), calibration.as_record(), record(DEVICE_CLOCK) if clock is None else clock, sample)
     return sample
 
 
@@ -139,14 +139,14 @@ def test_limits_of_rate_and_acceleration():
 
 
 def test_clock_goes_over_the_wrap():
-    clock, calibration = new_clock(), Calibration(wheel_radius=0.3)
+    clock, calibration = record(DEVICE_CLOCK), Calibration(wheel_radius=0.3)
     times = [calibrated(calibration, clock, t_us=t)["t"] for t in (2**32 - 5000, 0, 5000, 5000)]
     start = 1e-6 * (2**32 - 5000)
     assert np.array(times) - start == pytest.approx([0.0, 0.005, 0.010, 0.010], abs=1e-9)
 
 
 def test_clock_counts_many_wraps():
-    clock, calibration = new_clock(), Calibration(wheel_radius=0.3)
+    clock, calibration = record(DEVICE_CLOCK), Calibration(wheel_radius=0.3)
     step = 1_000_000_000  # 1000 s
     for k in range(20):
         sample = calibrated(calibration, clock, t_us=k * step % 2**32)
@@ -155,7 +155,7 @@ def test_clock_counts_many_wraps():
 
 
 def test_clock_that_steps_back_makes_one_invalid_sample():
-    clock, calibration = new_clock(), Calibration(wheel_radius=0.3)
+    clock, calibration = record(DEVICE_CLOCK), Calibration(wheel_radius=0.3)
     valid = [calibrated(calibration, clock, t_us=t)["valid"] for t in (60_000_000, 60_005_000, 0, 5000)]
     assert valid == [1, 1, 0, 1]
 
@@ -178,7 +178,7 @@ def test_there_and_back_is_true_to_half_a_count(values, sign):
     )
     cal, raw, sample = calibration.as_record(), record(RAW), record(SAMPLE)
     to_counts(np.array(values), cal, raw)
-    calibrate(raw, cal, new_clock(), sample)
+    calibrate(raw, cal, record(DEVICE_CLOCK), sample)
     back = [*sample.tolist()][1:10]
     back[7] /= calibration.wheel_radius  # speed to wheel rate
     gyro, accel = calibration.gyro_lsb, calibration.accel_lsb
@@ -195,7 +195,7 @@ def test_too_large_and_missing_readings_come_back_invalid():
             raw = record(RAW)
             to_counts(readings, calibration.as_record(), raw)
             sample = record(SAMPLE)
-            calibrate(raw, calibration.as_record(), new_clock(), sample)
+            calibrate(raw, calibration.as_record(), record(DEVICE_CLOCK), sample)
             assert sample["valid"] == 0
             assert all(np.isfinite(v) for v in sample.tolist())
 

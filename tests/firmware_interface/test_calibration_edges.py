@@ -7,11 +7,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from riderless.firmware_interface.calibration import (
+    DEVICE_CLOCK,
     Calibration,
     calibrate,
     drive_command,
     is_off_scale,
-    new_clock,
     steer_command,
     to_counts,
 )
@@ -43,7 +43,7 @@ EXACT = Calibration(  # powers of two, so that a limit is hit exactly
 
 def is_valid(clock=None, **raw):
     sample = record(SAMPLE)
-    calibrate(record(RAW, **raw), EXACT.as_record(), new_clock() if clock is None else clock, sample)
+    calibrate(record(RAW, **raw), EXACT.as_record(), record(DEVICE_CLOCK) if clock is None else clock, sample)
     return bool(sample["valid"])
 
 
@@ -93,7 +93,7 @@ def test_both_ends_of_every_narrow_scale(place, end):
 
 
 def test_a_clock_that_stands_still_is_no_step_back_and_half_a_turn_back_is():
-    clock = new_clock()
+    clock = record(DEVICE_CLOCK)
     assert is_valid(clock, t_us=5000)
     assert is_valid(clock, t_us=5000)
     assert not is_valid(clock, t_us=4999)
@@ -162,7 +162,9 @@ def test_a_mounting_turns_all_axes_into_each_other():
     )
     rates, forces = [1000, -2000, 3000], [-3000, 500, 9000]
     sample = record(SAMPLE)
-    calibrate(record(RAW, gyro_counts=rates, accel_counts=forces), calibration.as_record(), new_clock(), sample)
+    calibrate(
+        record(RAW, gyro_counts=rates, accel_counts=forces), calibration.as_record(), record(DEVICE_CLOCK), sample
+    )
     found = [float(sample[f"{name}_dot_meas"]) for name in ("phi", "theta", "psi")]
     assert found == pytest.approx(turned.apply(1e-4 * np.array(rates)))
     assert [float(sample[f"a_{axis}_meas"]) for axis in "xyz"] == pytest.approx(turned.apply(1e-3 * np.array(forces)))
@@ -176,7 +178,7 @@ def test_an_angle_is_told_as_the_encoder_counts_it(sign):
     assert told == pytest.approx(sign * 0.55)
     sample = record(SAMPLE)
     counts = round(told / (2 * math.pi) * 2**20)
-    calibrate(record(RAW, steer_counts=counts), calibration.as_record(), new_clock(), sample)
+    calibrate(record(RAW, steer_counts=counts), calibration.as_record(), record(DEVICE_CLOCK), sample)
     assert float(sample["delta_meas"]) == pytest.approx(0.4, abs=1e-5)
     assert steer_command(told, COMMAND_KIND_ANGLE, calibration.as_record()) == pytest.approx(0.4)
 

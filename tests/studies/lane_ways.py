@@ -20,9 +20,10 @@ from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.rehearsal import dry_run
 from riderless.experiments.campaigns.run import run_conditions_in_lockstep
 from riderless.experiments.campaigns.sweeps import spread
-from riderless.experiments.fault_injection.markdown_tables import markdown_table, put_or_print, table_arguments
+from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.recordings.read import read_recording
 from riderless.models.noise_statistics import STDS_95
+from tests.tools.tables import put_or_print, table_arguments
 
 WAYS_TABLE = "table of `python -m tests.studies.lane_ways`"
 LANE_WAYS: dict[str, dict[str, Any]] = {

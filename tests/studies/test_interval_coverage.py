@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from riderless.experiments.fault_injection.markdown_tables import put_tables
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from riderless.models.linear.whipple import system_matrix
@@ -22,6 +21,7 @@ from tests.studies.interval_coverage import (
     study_grid,
 )
 from tests.studies.interval_coverage_loop import LoopSetting
+from tests.tools.tables import put_tables
 
 QUICK = {name: STUDIED_ESTIMATORS[name] for name in ("single_mode", "single_mode, blocks")}
 

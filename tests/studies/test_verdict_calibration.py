@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import kstest
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.fault_injection.markdown_tables import put_tables
 from riderless.hil.rig.rig import Rig
 from riderless.models.catalogue import load_bicycle
 from riderless.models.errors import InputError
@@ -24,6 +23,7 @@ from tests.studies.verdict_calibration.page import (
 )
 from tests.studies.verdict_calibration.simulate import campaign_responses, true_machine
 from tests.studies.verdict_calibration.strata import HONEST_STRATA, STRATA, study_campaigns
+from tests.tools.tables import put_tables
 
 PLAN = study_campaigns(16, 5)
 

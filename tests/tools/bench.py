@@ -18,7 +18,7 @@ from rich.table import Table
 
 from riderless.firmware_interface.messages import RAW
 from riderless.firmware_interface.node import reference_codec
-from riderless.firmware_interface.node.protocol import encode_sample, new_receiver, receive_samples
+from riderless.firmware_interface.node.protocol import RECEIVER, encode_sample, receive_samples
 from riderless.firmware_interface.twins.faults import TO_NODE
 from riderless.firmware_interface.twins.faulty_link import fetch, post
 from riderless.firmware_interface.twins.faulty_node import drive_output, sampling_instant
@@ -123,7 +123,7 @@ def decode_rates() -> tuple[float, float]:
         raw["gyro_counts"] = rng.integers(-3000, 3000, 3)
         stream.append(out[: encode_sample(raw, out)].copy())
     data = np.concatenate(stream)
-    receiver = new_receiver()
+    receiver = np.zeros(1, RECEIVER)[0]
     receive_samples(receiver, data, 100, raw)
     began = time.process_time()
     for _ in range(10):

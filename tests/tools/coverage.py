@@ -19,7 +19,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 def write(tables: dict[str, str], doc: Path | None) -> None:
     """Print the tables, and put them into a page if one is named."""
-    from riderless.experiments.fault_injection.markdown_tables import put_tables
+    from tests.tools.tables import put_tables
 
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")

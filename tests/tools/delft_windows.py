@@ -26,11 +26,12 @@ from riderless.experiments.analysis.windows.kicks import (
     without_bias,
 )
 from riderless.experiments.datatypes import Fit, Rejected, Response, Segment, Window
-from riderless.experiments.fault_injection.markdown_tables import markdown_table, put_tables
+from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.recordings import foreign
 from riderless.models.noise_statistics import robust_deviation
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed
+from tests.tools.tables import put_tables
 
 Array = NDArray[np.float64]
 

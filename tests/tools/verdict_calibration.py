@@ -19,10 +19,10 @@ def main() -> None:
     parser.add_argument("--cluster", help="address of a Dask scheduler, in place of --jobs")
     options = parser.parse_args()
 
-    from riderless.experiments.fault_injection.markdown_tables import put_tables
     from tests.studies.verdict_calibration.judge import ask_all
     from tests.studies.verdict_calibration.page import calibration_tables
     from tests.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
+    from tests.tools.tables import put_tables
 
     campaigns = study_campaigns(
         options.campaigns,

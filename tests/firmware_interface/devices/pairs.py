@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.calibration import DEVICE_CLOCK, Calibration, calibrate
 from riderless.firmware_interface.devices.driver import Device, Introduction
 from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_SPEED, hear, new_link, say
 from riderless.firmware_interface.devices.registry import DEVICES, device
@@ -136,7 +136,7 @@ class Pair:
     def sample(self) -> np.void:
         """The newest reading in SI units."""
         sample = record(SAMPLE)
-        calibrate(self.raw, self.calibration.as_record(), new_clock(), sample)
+        calibrate(self.raw, self.calibration.as_record(), record(DEVICE_CLOCK), sample)
         return sample
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.calibration import DEVICE_CLOCK, Calibration, calibrate
 from riderless.firmware_interface.devices import vectornav
 from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_IMU, TX_SIZE, hear, new_link, say
 from riderless.firmware_interface.devices.registry import device
@@ -115,7 +115,7 @@ def test_readings_in_si_units():
     link, sample = fresh(), record(SAMPLE)
     fed(link, ours(3, (0.1, -0.2, 0.3), (0.3, 0.2, -9.81)))
     cal = Calibration(wheel_radius=0.3, gyro_lsb=vectornav.GYRO_LSB, accel_lsb=vectornav.ACCEL_LSB)
-    calibrate(link["raw"], cal.as_record(), new_clock(), sample)
+    calibrate(link["raw"], cal.as_record(), record(DEVICE_CLOCK), sample)
     assert [sample[f"{axis}_dot_meas"] for axis in ("phi", "theta", "psi")] == pytest.approx([0.1, -0.2, 0.3], abs=1e-6)
     assert [sample[f"a_{axis}_meas"] for axis in "xyz"] == pytest.approx([0.3, 0.2, -9.81], abs=1e-5)
     assert sample["valid"]

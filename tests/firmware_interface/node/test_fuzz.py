@@ -5,11 +5,12 @@ import random
 import numpy as np
 import pytest
 
-from riderless.firmware_interface.calibration import Calibration, calibrate, new_clock
+from riderless.firmware_interface.calibration import DEVICE_CLOCK, Calibration, calibrate
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
 from riderless.firmware_interface.node import hello, reference_codec
 from tests.firmware_interface.twins.damaged_line import Oracle, kind_of, stream
+from tests.firmware_interface.wire import record
 from tests.tools.fuzz import Fuzz
 
 SEEDS = range(10)
@@ -91,7 +92,7 @@ def test_any_counts_make_finite_plausible_numbers_or_an_invalid_sample(seed):
     )
     samples, cal = np.zeros(500, SAMPLE), calibration.as_record()
     for raw, sample in zip(raws, samples, strict=True):
-        calibrate(raw, cal, new_clock(), sample)
+        calibrate(raw, cal, record(DEVICE_CLOCK), sample)
 
     c = calibration
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -273,7 +273,7 @@ def test_torque_on_the_line_is_a_clamped_whole_number(T):
     ],
 )
 def test_foreign_frames_are_counted_and_ignored(payload):
-    receiver, raw = protocol.new_receiver(), record(RAW, seq=7)
+    receiver, raw = record(protocol.RECEIVER), record(RAW, seq=7)
     line = reference_codec.frame(payload)
     assert protocol.receive_samples(receiver, as_bytes(line), len(line), raw) == 0
     assert receiver["frames_bad_version"] == 1
@@ -282,7 +282,7 @@ def test_foreign_frames_are_counted_and_ignored(payload):
 
 
 def test_other_messages_are_no_samples_and_no_offence():
-    receiver, raw = protocol.new_receiver(), record(RAW)
+    receiver, raw = record(protocol.RECEIVER), record(RAW)
     line = FRAMES["HELLO"]["line"] + FRAMES["COMMAND"]["line"]
     assert protocol.receive_samples(receiver, as_bytes(line), len(line), raw) == 0
     assert receiver["frames_ok"] == 2
@@ -304,7 +304,7 @@ def test_other_messages_are_no_samples_and_no_offence():
     ],
 )
 def test_sequence_numbers(numbers, new, lost, repeated):
-    receiver, raw = protocol.new_receiver(), record(RAW)
+    receiver, raw = record(protocol.RECEIVER), record(RAW)
     line = b"".join(sample_frame(seq) for seq in numbers)
     assert protocol.receive_samples(receiver, as_bytes(line), len(line), raw) == new
     assert receiver["samples_lost"] == lost
@@ -313,7 +313,7 @@ def test_sequence_numbers(numbers, new, lost, repeated):
 
 
 def test_newest_of_several_samples_stays():
-    receiver, raw = protocol.new_receiver(), record(RAW)
+    receiver, raw = record(protocol.RECEIVER), record(RAW)
     line = sample_frame(1, steer_counts=10) + sample_frame(2, steer_counts=20) + sample_frame(3)[:-2]
     assert protocol.receive_samples(receiver, as_bytes(line), len(line), raw) == 2
     assert (raw["seq"], raw["steer_counts"]) == (2, 20)

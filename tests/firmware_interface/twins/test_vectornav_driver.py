@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from riderless.firmware_interface.calibration import calibrate, new_clock
+from riderless.firmware_interface.calibration import DEVICE_CLOCK, calibrate
 from riderless.firmware_interface.devices import vectornav as driver
 from riderless.firmware_interface.devices.driver import DeviceRequirements
 from riderless.firmware_interface.errors import DeviceError
@@ -31,7 +31,7 @@ def test_readings_arrive_in_the_axes_of_the_bicycle():
     link, new = heard(twin, 1.0)
     assert new == 200
     sample = record(SAMPLE)
-    calibrate(link["raw"], twin._config.calibration.as_record(), new_clock(), sample)
+    calibrate(link["raw"], twin._config.calibration.as_record(), record(DEVICE_CLOCK), sample)
     assert [sample[f"{axis}_dot_meas"] for axis in ("phi", "theta", "psi")] == pytest.approx(READINGS[:3], abs=1e-6)
     assert [sample[f"a_{axis}_meas"] for axis in "xyz"] == pytest.approx(READINGS[3:6], abs=1e-5)
     assert link["raw"]["seq"] == 200

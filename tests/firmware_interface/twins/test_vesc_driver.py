@@ -7,7 +7,7 @@ import tty
 import numpy as np
 import pytest
 
-from riderless.firmware_interface.calibration import calibrate, drive_command, new_clock
+from riderless.firmware_interface.calibration import DEVICE_CLOCK, calibrate, drive_command
 from riderless.firmware_interface.devices import vesc as driver
 from riderless.firmware_interface.devices.driver import DeviceRequirements
 from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_STEER, hear, new_link, say
@@ -67,7 +67,7 @@ class Pair:
     @property
     def sample(self):
         sample = record(SAMPLE)
-        calibrate(self.link["raw"], self.config.calibration.as_record(), new_clock(), sample)
+        calibrate(self.link["raw"], self.config.calibration.as_record(), record(DEVICE_CLOCK), sample)
         return sample
 
 

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import control
 import numpy as np
 import pytest
 from scipy.integrate import cumulative_trapezoid
 
-from riderless.hil.design.lqr import Weights, lqr_gain
+from riderless.hil.design.lqr import Weights
 from riderless.hil.guidance import demand as demands
 from riderless.hil.guidance.demand import path_demand
 from riderless.hil.guidance.rideable import RideLimits, require_rideable
@@ -40,7 +41,7 @@ def test_who_makes_that_torque_rides_that_path(name, path, v):
     bicycle = load_bicycle(name)
     d = path_demand(bicycle, path, v)
     A, b = system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA]
-    K = lqr_gain(A, b, Weights(0.1, 0.2, 1.0, 10.0).Q, 0.01)
+    K = control.lqr(A, b[:, None], Weights(0.1, 0.2, 1.0, 10.0).Q, 0.01)[0][0]
     asked = np.column_stack([d.phi, d.delta, d.phi_dot, d.delta_dot])
     h = (d.s[1] - d.s[0]) / v
     x, place = asked[0].copy(), np.array(path.at(d.s[0])[:3])  # x, y, heading

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from riderless.models.constrained import articulated, closed_loop
 from riderless.models.constrained.constraints.spherical import Spherical
-from riderless.models.constrained.examples import triple_pendulum
-from riderless.models.constrained.examples.four_bar import FourBar
-from riderless.models.constrained.examples.slider_crank import SliderCrank
 from riderless.models.constrained.examples.solar_array import FOLDED, solar_array
 from riderless.models.constrained.loads import Force, Torque, TorsionSpring
 from riderless.models.constrained.motion import GROUND
@@ -18,6 +14,9 @@ from riderless.models.constrained.planar import PlanarBody
 from riderless.models.constrained.system import System
 from riderless.models.constrained.tree import BASE, Tree
 from riderless.models.errors import InputError
+from tests.models.constrained import articulated, closed_loop, triple_pendulum
+from tests.models.constrained.four_bar import FourBar
+from tests.models.constrained.slider_crank import SliderCrank
 from tests.paths import REFERENCE
 
 

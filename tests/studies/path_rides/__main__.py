@@ -3,10 +3,11 @@
 import numpy as np
 
 from riderless.experiments.campaigns.sweeps import spread
-from riderless.experiments.fault_injection.markdown_tables import markdown_table, put_or_print, table_arguments
+from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.studies.path_rides.ride import RideResult, one_ride
 from tests.studies.path_rides.tasks import ride_tasks
+from tests.tools.tables import put_or_print, table_arguments
 
 RIDES_TABLE = "table of `python -m tests.studies.path_rides{}`"
 RIDE_DRIVES = {"torque": None} | {kind: InnerLoop(kind=kind, bandwidth=50.0, damping=1.0) for kind in ("rate", "angle")}

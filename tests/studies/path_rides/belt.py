@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.fault_injection.markdown_tables import markdown_table, put_or_print, table_arguments
+from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from tests.studies.path_rides.belt_answers import Ridden, make_rides
 from tests.studies.path_rides.belt_ride import (
     BELT_BICYCLES,
@@ -23,6 +23,7 @@ from tests.studies.path_rides.belt_ride import (
     WANTED_RMS,
     BeltRide,
 )
+from tests.tools.tables import put_or_print, table_arguments
 
 BELT_TABLE = "table of `python -m tests.studies.path_rides.belt`"
 LIMITS_TABLE = "table of `python -m tests.studies.path_rides.belt --limits`"

@@ -15,7 +15,6 @@ _STDIN = "number 0 is the standard input, and no port"
 EQUIVALENT: dict[str, dict[str, str]] = {
     "firmware_interface/calibration.py": {
         "number: 1 -> 2 in record = np.zeros(1, CALIBRATION)[0]": _ONE_RECORD,
-        "number: 1 -> 2 in return np.zeros(1, DEVICE_CLOCK)[0]": _ONE_RECORD,
         "number: 1 -> 2 in clock.started = 1": _YES,
         "off < 1e-06": "a rounding error decides there",
         "term left out: f.name == 'wheel_radius'": "it has no default, so it always differs",
