@@ -21,7 +21,7 @@ _SO_ATTACH_FILTER = 26  # Linux; not in Python's socket
 _LOAD_LENGTH, _JUMP_GREATER, _RETURN = 0x80, 0x25, 0x06  # instructions of the kernel's packet filter
 
 
-class UdpPort(SerialPort):
+class _UdpPort(SerialPort):
     """Open UDP port that only listens; closes as a context manager.
 
     Attributes
@@ -73,7 +73,7 @@ def open_line(path: str, baud: int, device: str, over_udp: bool) -> SerialPort:
     return open_udp_port(path) if over_udp else open_port(path, baud)
 
 
-def open_udp_port(path: str) -> UdpPort:
+def open_udp_port(path: str) -> _UdpPort:
     """Listen on "udp:ADDRESS:PORT" for ourselves alone; what came in before is not heard.
 
     Raises
@@ -90,7 +90,7 @@ def open_udp_port(path: str) -> UdpPort:
     except OSError as problem:
         opened.close()
         raise DeviceError(_why_no_port(path, address, problem)) from problem
-    return UdpPort(path, opened)
+    return _UdpPort(path, opened)
 
 
 def _parsed(path: str) -> tuple[str, int]:

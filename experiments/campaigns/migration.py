@@ -21,7 +21,7 @@ from riderless.models.text_file import read_text_file, why_unreadable
 
 
 @dataclass(frozen=True)
-class Migration:
+class _Migration:
     """Result for one file: its kind, what was changed, and where the old text is kept."""
 
     path: Path
@@ -42,7 +42,7 @@ _WANTED = "a gains, rig, campaign, mapping or path file"
 STEPS: dict[tuple[str, int], Callable[[tomlkit.TOMLDocument], str]] = {}  # (noun, version) -> to the next, with a word
 
 
-def migrate(path: Path) -> Migration:
+def migrate(path: Path) -> _Migration:
     """Rewrite a file in the newest format; the old text is kept beside it as ``NAME.old``.
 
     Raises
@@ -64,8 +64,8 @@ def migrate(path: Path) -> Migration:
         document = _stamped(document, format_line(noun))
     if not changes:
         READERS[noun](path)
-        return Migration(path, noun, (), None)
-    return Migration(path, noun, tuple(changes), _replace(path, noun, tomlkit.dumps(document)))
+        return _Migration(path, noun, (), None)
+    return _Migration(path, noun, tuple(changes), _replace(path, noun, tomlkit.dumps(document)))
 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:

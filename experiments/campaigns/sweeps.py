@@ -49,7 +49,7 @@ class SweepCase:
 
 
 @dataclass(frozen=True)
-class SweepResult:
+class _SweepResult:
     """Outcome of a case, and the folder of its run."""
 
     condition: SweepCase
@@ -66,7 +66,7 @@ def simulate_all(
     jobs: int | None = None,
     cluster: str | None = None,
     watch: Callable[[SweepCase, np.void], None] | None = None,
-) -> Iterator[SweepResult]:
+) -> Iterator[_SweepResult]:
     """Run the cases, each into its folder; results come as they are finished.
 
     Parameters
@@ -81,11 +81,11 @@ def simulate_all(
     """
     if len(cases) == 1 and cluster is None:
         _require_jobs(jobs)
-        yield SweepResult(cases[0], folders[0], _simulate_case((cases[0], folders[0]), watch))
+        yield _SweepResult(cases[0], folders[0], _simulate_case((cases[0], folders[0]), watch))
         return
     work = [(case, folder.resolve()) for case, folder in zip(cases, folders, strict=True)]
     for i, outcome in spread(_simulate_case, work, jobs, cluster):
-        yield SweepResult(cases[i], folders[i], outcome)
+        yield _SweepResult(cases[i], folders[i], outcome)
 
 
 def _simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:

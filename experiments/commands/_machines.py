@@ -193,7 +193,7 @@ def require_duration(duration: float, held: float = 0.0) -> None:
 # Emulated machine for `riderless emulate`: in this process, or beside a page in one of its own.
 
 
-class HeldMachine(NamedTuple):
+class _HeldMachine(NamedTuple):
     """Machine that somebody holds until a program arms it.
 
     Parameters
@@ -214,7 +214,7 @@ class HeldMachine(NamedTuple):
 @contextmanager
 def held_machine(
     rig: "Rig", model: str, speed: float, times: "Array", seed: int, connect: Callable[[str], str] | None
-) -> Iterator[HeldMachine]:
+) -> Iterator[_HeldMachine]:
     """Make the machine; it ends with the context.
 
     Parameters
@@ -250,7 +250,7 @@ def held_machine(
             node = VirtualNode(emulated_plant(rig, scenario, emulation), emulated_node(rig))
             stack.callback(node.close)
             node.warm_up()
-            yield HeldMachine(node.path, "", node.serve)
+            yield _HeldMachine(node.path, "", node.serve)
             return
         from riderless.experiments.emulation.plaything import Playmate, start_plaything
         from riderless.experiments.live.emulated import EmulatedPage
@@ -261,7 +261,7 @@ def held_machine(
         twin = stack.enter_context(start_plaything(rig, scenario, emulation, playmate))
         speeds = (min(speed, rig.limits.speed_min.value), max(speed, rig.limits.speed_max.value))
         page = EmulatedPage(server, rig, twin.path, playmate, speeds, connect(twin.path))
-        yield HeldMachine(twin.path, server.address, page.serve)
+        yield _HeldMachine(twin.path, server.address, page.serve)
 
 
 # Emulated machine for `riderless play`: refused where it would be a wired one, and made.

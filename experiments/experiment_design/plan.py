@@ -43,7 +43,7 @@ MORE_OF_IT = 3.0  # times what the plan has of a measurement's time, when that i
 
 
 @dataclass(frozen=True)
-class Confounded:
+class _Confounded:
     """Two quantities that are hardly told apart, and what would part them best.
 
     Attributes
@@ -75,7 +75,7 @@ class Confounded:
         return words if self.by or self.known_better <= PARTED else f"{words}; nothing tried here parts them"
 
 
-def confounded_quantities(goal: Goal, told: Array, measurements: Sequence[Measurement]) -> tuple[Confounded, ...]:
+def confounded_quantities(goal: Goal, told: Array, measurements: Sequence[Measurement]) -> tuple[_Confounded, ...]:
     """Find the pairs that are hardly told apart, one of each asked for, the worst first.
 
     Parameters
@@ -98,7 +98,7 @@ def confounded_quantities(goal: Goal, told: Array, measurements: Sequence[Measur
                 pairs.append((correlation, i, j))
     pairs.sort(key=lambda pair: -abs(pair[0]))
     seen: set[frozenset[str]] = set()
-    found: list[Confounded] = []
+    found: list[_Confounded] = []
     for correlation, i, j in pairs:
         pair = frozenset((goal.labels[i], goal.free[j]))
         if pair not in seen and len(found) < MOST_NAMED:
@@ -109,7 +109,7 @@ def confounded_quantities(goal: Goal, told: Array, measurements: Sequence[Measur
 
 def _with_remedy(
     goal: Goal, told: Array, measurements: Sequence[Measurement], correlation: float, i: int, j: int
-) -> Confounded:
+) -> _Confounded:
     """Say what parts combination i from quantity j.
 
     Parameters
@@ -129,7 +129,7 @@ def _with_remedy(
     helps = abs(after[best]) < HARDLY_APART
     before = covariance_of(told, row[None])[0, 0]
     fixed = covariance_of(told + 1e12 * np.outer(unit, unit), row[None])[0, 0]
-    return Confounded(
+    return _Confounded(
         asked=goal.labels[i],
         other=goal.free[j],
         correlation=correlation,
@@ -195,7 +195,7 @@ class SensorPlan:
         s, about, until all that is asked for is reached; infinite where it never is, nan where nothing is asked.
     stds_at_last : (q,)
         SI, however long all is measured.
-    confounded : tuple of Confounded
+    confounded : tuple of _Confounded
     """
 
     sensors: Sensors
@@ -206,7 +206,7 @@ class SensorPlan:
     grid_stds: Array
     time_wanted: float
     stds_at_last: Array
-    confounded: tuple[Confounded, ...]
+    confounded: tuple[_Confounded, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(16)
 
 
-def is_loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """Is a host this computer alone?"""
     if host in LOOPBACK:
         return True
@@ -73,8 +73,8 @@ class Admission:
             return False
         if name in LOOPBACK:
             return True
-        if is_loopback(self.host):
-            return is_loopback(name)
+        if _is_loopback(self.host):
+            return _is_loopback(name)
         own = socket.gethostname().lower()
         return name in (self.host.lower(), own, f"{own}.local") or _is_number(name)
 

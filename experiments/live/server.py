@@ -66,14 +66,14 @@ SAFETY_HEADERS = {
 }
 
 
-class PageFile(NamedTuple):
+class _PageFile(NamedTuple):
     """Content of a file and its media type."""
 
     content: bytes
     kind: str
 
 
-def _find_page_file(path: str, folder: Path = PAGE_FOLDER) -> PageFile | None:
+def _find_page_file(path: str, folder: Path = PAGE_FOLDER) -> _PageFile | None:
     """Find the file of a path in an address, without its query; None where there is none to be seen."""
     name = path.split("?")[0].lstrip("/") or "index.html"
     parts = name.split("/")
@@ -83,7 +83,7 @@ def _find_page_file(path: str, folder: Path = PAGE_FOLDER) -> PageFile | None:
     kind = KINDS.get(found.suffix)
     if kind is None or not found.is_file():
         return None
-    return PageFile(found.read_bytes(), kind)
+    return _PageFile(found.read_bytes(), kind)
 
 
 PERIOD = 1.0 / 30.0  # s between two batches of rows

@@ -58,7 +58,7 @@ def _run_of(path: Path, mtime: int, size: int) -> Run:
     return read_run(path, everything=False, stored=True)
 
 
-class ControlStart(NamedTuple):
+class _ControlStart(NamedTuple):
     """First row of a run that was RUNNING: number of its tick, and time of its sample [s, device's clock]."""
 
     k: int
@@ -70,7 +70,7 @@ class RunCourse:
     """Facts about all rows of a run, known from the beginning on or as soon as they have happened."""
 
     origin: float  # s, device's clock at the first usable row, where the even grid begins
-    began: ControlStart | None = None  # when it was RUNNING first
+    began: _ControlStart | None = None  # when it was RUNNING first
     free_from: float | None = None  # s, device's clock: since then nobody holds the bicycle
     alone: bool = False  # torque went off now and then, and left the bicycle to itself
     one_of: float = 1.0  # samples for each that was answered: the pace of the loop, and of the even grid
@@ -318,10 +318,10 @@ def _let_go_markers(header: RunHeader, t: Array, free: np.ndarray) -> tuple[Mark
     return (Marker(float(t[int(np.argmax(free))]), "let go"),) if moved and free.any() else ()
 
 
-def first_running(ticks: np.ndarray) -> ControlStart | None:
+def first_running(ticks: np.ndarray) -> _ControlStart | None:
     """First row that was RUNNING, if one was."""
     running = np.flatnonzero(ticks["state"] == State.RUNNING)
-    return ControlStart(int(ticks["k"][running[0]]), float(ticks["t"][running[0]])) if len(running) else None
+    return _ControlStart(int(ticks["k"][running[0]]), float(ticks["t"][running[0]])) if len(running) else None
 
 
 def played_torque(run: Run, ticks: np.ndarray) -> Array:
@@ -329,7 +329,7 @@ def played_torque(run: Run, ticks: np.ndarray) -> Array:
     return _torque_since(run.header, ticks, first_running(run.ticks))
 
 
-def _torque_since(header: RunHeader, ticks: np.ndarray, began: ControlStart | None) -> Array:
+def _torque_since(header: RunHeader, ticks: np.ndarray, began: _ControlStart | None) -> Array:
     """Torque of the excitation [N m] at rows (n,) of a run that was RUNNING since ``began``."""
     if began is None:
         return np.zeros(len(ticks))
@@ -342,7 +342,7 @@ def _torque_since(header: RunHeader, ticks: np.ndarray, began: ControlStart | No
     return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
 
 
-def _kicks_by_drive(header: RunHeader, t: Array, began: ControlStart | None) -> Array | None:
+def _kicks_by_drive(header: RunHeader, t: Array, began: _ControlStart | None) -> Array | None:
     """Torque of the drive's kicks [N m] at times ``t`` (n,) of the device's clock; None where it did not kick."""
     if header.excitation.kind != "kicks" or began is None:
         return None

@@ -29,7 +29,7 @@ PULLS_TOLD = 3
 
 
 @dataclass(frozen=True)
-class GainResult:
+class _GainResult:
     """Gain found in a table of eigenvalues, with the bicycle's parameters uncertain as published."""
 
     source: str
@@ -81,7 +81,7 @@ class GainResult:
         }
 
 
-def gain_of_table(path: str | Path, bicycle: str, v0: float | None, trust: bool = False) -> GainResult:
+def gain_of_table(path: str | Path, bicycle: str, v0: float | None, trust: bool = False) -> _GainResult:
     """Find the gain of T = kappa (v0 - v) phi_dot that explains a table of measured eigenvalues.
 
     Parameters
@@ -108,7 +108,7 @@ def gain_of_table(path: str | Path, bicycle: str, v0: float | None, trust: bool 
         )
     own = catalogue.load_bicycle(bicycle, trust)
     measured = read_eigenvalues(path)
-    return GainResult(Path(path).name, own.name, v0, measured, estimate_gain(own, v0, *measured))
+    return _GainResult(Path(path).name, own.name, v0, measured, estimate_gain(own, v0, *measured))
 
 
 # Figure of profile likelihoods: one panel for each quantity.

@@ -62,7 +62,7 @@ class _SoFar:
         return (eigenvalue_text(complex(np.mean(found))) if found else "-"), len(found)
 
 
-class Planned(Protocol):
+class _Planned(Protocol):
     """Run that is to be made."""
 
     @property
@@ -118,7 +118,7 @@ def _bar(screen: Console, last: str = "") -> Progress:
 
 @contextmanager
 def watching(
-    screen: Console, planned: Sequence[Planned], title: str = "campaign"
+    screen: Console, planned: Sequence[_Planned], title: str = "campaign"
 ) -> Iterator[tuple[Callable[[Any, np.void], None], Callable[[RunProgress], None]]]:
     """Show a live line of many runs: yields what to call with a plan and its newest row, and after each run made."""
     total = sum(c.duration for c in planned)
@@ -127,7 +127,7 @@ def watching(
     with _bar(screen) as bar:
         task = bar.add_task(title, total=total, now="")
 
-        def watch(condition: Planned, row: np.void) -> None:
+        def watch(condition: _Planned, row: np.void) -> None:
             state, t = State(int(row["state"])), float(row["t_host"])
             start = began.setdefault(id(condition), t)
             degrees = np.degrees(row["phi_est"])
@@ -319,7 +319,7 @@ def board_of(screen: Console, planned: Sequence[Any], runs: Sequence[Any], perso
     ----------
     screen : Console
         Where it is shown.
-    planned : sequence of Planned
+    planned : sequence of _Planned
         Every condition of the campaign, in order.
     runs : sequence
         Those made before, with name, folder and outcome.

@@ -13,14 +13,14 @@ LONG_FOLDED = 24  # characters; only cells longer than this fold in the other co
 
 
 @dataclass(frozen=True)
-class TableBlock:
+class _TableBlock:
     """Columns of a table that stand beside one another, by number, with their widths in characters."""
 
     columns: tuple[int, ...]
     widths: tuple[int, ...]
 
 
-def table_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int, keys: int = 1) -> list[TableBlock]:
+def table_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int, keys: int = 1) -> list[_TableBlock]:
     """Choose blocks and widths so that nothing is lost.
 
     Parameters
@@ -38,11 +38,11 @@ def table_blocks(columns: Sequence[str], rows: Sequence[Sequence[str]], room: in
     natural = [max([len(name), *lengths]) for name, lengths in zip(columns, cells, strict=True)]
     every = range(len(columns))
     if _width(natural) <= room:
-        return [TableBlock(tuple(every), tuple(natural))]
+        return [_TableBlock(tuple(every), tuple(natural))]
     least = [_folded(columns[i], cells[i], NAME_FOLDED if i == 0 else LONG_FOLDED) for i in every]
     if _width(least) <= room:
         return [_widened(every, natural, least, room)]
-    blocks: list[TableBlock] = []
+    blocks: list[_TableBlock] = []
     now = list(range(keys))
     for i in every[keys:]:
         if (
@@ -64,9 +64,9 @@ def _folded(name: str, lengths: Sequence[int], longest: int) -> int:
     return max([*map(len, name.split()), min(max(lengths, default=0), longest)], default=0)
 
 
-def _widened(chosen: Sequence[int], natural: Sequence[int], least: Sequence[int], room: int) -> TableBlock:
+def _widened(chosen: Sequence[int], natural: Sequence[int], least: Sequence[int], room: int) -> _TableBlock:
     """Give the room that is left to the columns that fold, from the left."""
     widths = [least[i] for i in chosen]
     for k, i in enumerate(chosen):
         widths[k] += max(0, min(natural[i] - least[i], room - _width(widths)))
-    return TableBlock(tuple(chosen), tuple(widths))
+    return _TableBlock(tuple(chosen), tuple(widths))

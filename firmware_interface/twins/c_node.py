@@ -91,7 +91,7 @@ class FirmwareInC:
         return int(self._library.node_sample(self.state, self._readings, as_c_pointer(out)))
 
 
-class CNode(NamedTuple):
+class _CNode(NamedTuple):
     """Node on the C core, and both ways of its line."""
 
     firmware: np.void
@@ -104,7 +104,7 @@ class CNode(NamedTuple):
     frame: np.ndarray  # a frame to go out
 
 
-def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> CNode:
+def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> _CNode:
     """Make a node as after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer.
 
     Raises
@@ -118,7 +118,7 @@ def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -
             f"a node on the C core plays faults of the line and {', '.join(kind.name for kind in _AROUND)}, "
             f"found {inside[0]}: leave it out or take the Python core"
         )
-    return CNode(
+    return _CNode(
         firmware=firmware,
         core=FirmwareInC(firmware),
         around=tuple(fault for fault in faults if fault.kind in _AROUND),
@@ -130,12 +130,12 @@ def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -
     )
 
 
-def c_drive_output(node: CNode, t: float) -> tuple[float, bool]:
+def c_drive_output(node: _CNode, t: float) -> tuple[float, bool]:
     """Torque [N m] the drive makes since the last sampling instant, at ``t`` [s], and whether it is enabled."""
     return float(node.firmware["T"]), bool(node.firmware["enabled"])
 
 
-def c_sampling_instant(node: CNode, readings: np.ndarray, bus: float, t: float, now: float) -> bool:
+def c_sampling_instant(node: _CNode, readings: np.ndarray, bus: float, t: float, now: float) -> bool:
     """Go through one sampling instant: take what came in, decide, measure, and post what is to be said.
 
     Parameters

@@ -12,7 +12,7 @@ from riderless.firmware_interface.twins.faulty_node import drive_output, new_fau
 from riderless.firmware_interface.twins.twin import TwinConfig
 
 
-class NodeTwin:
+class _NodeTwin:
     """Twin of our node; its sampling instants come at its rate, whatever the steps of the machine."""
 
     def __init__(self, config: TwinConfig) -> None:
@@ -47,6 +47,6 @@ class NodeTwin:
         return self._out[: fetch(self._node.up, t, self._out)].tobytes()
 
 
-def make(config: TwinConfig) -> NodeTwin:
+def make(config: TwinConfig) -> _NodeTwin:
     """Make a node as after power-up; raises DeviceError if the configuration does not fit the protocol."""
-    return NodeTwin(config)
+    return _NodeTwin(config)

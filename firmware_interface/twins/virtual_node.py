@@ -120,7 +120,7 @@ class NodeConfig:
         return new_firmware(self.calibration, self.rate_hz, self.torque_limit, self.watchdog_ms, self.name, **limits)
 
 
-class Serving(Protocol):
+class _Serving(Protocol):
     """Emulation that a process of its own can serve: a `VirtualNode`, or a whole machine of twins."""
 
     paths: list[str]
@@ -135,10 +135,10 @@ class Serving(Protocol):
         """Hang up."""
 
 
-class Servable(Protocol):
-    """Configuration that can make a `Serving`; `NodeConfig` and `twins.machine.MachineConfig` do."""
+class _Servable(Protocol):
+    """Configuration that can make a `_Serving`; `NodeConfig` and `twins.machine.MachineConfig` do."""
 
-    def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> Serving:
+    def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> _Serving:
         """Switch it on in front of ``plant``."""
 
 
@@ -323,7 +323,7 @@ class VirtualProcess:
 
 def spawn(
     make_plant: Callable[..., PlantLike],
-    config: Servable,
+    config: _Servable,
     args: tuple = (),
     faults: Faults = (),
 ) -> VirtualProcess:
@@ -370,7 +370,7 @@ def spawn(
 def _serve(
     make_plant: Callable[..., PlantLike],
     args: tuple,
-    config: Servable,
+    config: _Servable,
     faults: Faults,
     pipe: Connection,
     stop: Any,

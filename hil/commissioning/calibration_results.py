@@ -27,7 +27,7 @@ _WIDE_RANGES = dict.fromkeys(("max_rate", "max_acceleration", "max_steer", "max_
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationChange:
+class _CalibrationChange:
     """Proposed change of one value of the rig file."""
 
     table: str
@@ -48,14 +48,14 @@ class Notes:
         As the file says, with what has been found.
     measured : mapping of name to (Estimate, unit)
         Everything measured, whether it goes into the rig file or not.
-    changes : mapping of (table, key) to CalibrationChange
+    changes : mapping of (table, key) to _CalibrationChange
     torque_limit : float or None
         N m, as the drive said, before its torque was measured.
     """
 
     rig: Rig
     measured: dict[str, tuple[Estimate, str]] = field(default_factory=dict)
-    changes: dict[tuple[str, str], CalibrationChange] = field(default_factory=dict)
+    changes: dict[tuple[str, str], _CalibrationChange] = field(default_factory=dict)
     torque_limit: float | None = None
 
     def meet(self, devices: Sequence[Introduction]) -> None:
@@ -105,7 +105,7 @@ class Notes:
         if not _differs(key, old, value, worst):
             return False
         new = _rounded(key, value, worst)
-        self.changes["calibration", key] = CalibrationChange(
+        self.changes["calibration", key] = _CalibrationChange(
             table="calibration", key=key, old=old, new=new, error=worst, unit=unit
         )
         self.rig = replace(self.rig, calibration={**self.rig.calibration, key: new})
@@ -127,7 +127,7 @@ class Notes:
             return False
         new = _rounded(TORQUE_CONSTANT_KEY, gain * old, error * old)
         table = f"port.{at}.settings"
-        self.changes[table, TORQUE_CONSTANT_KEY] = CalibrationChange(
+        self.changes[table, TORQUE_CONSTANT_KEY] = _CalibrationChange(
             table=table, key=TORQUE_CONSTANT_KEY, old=old, new=new, error=error * old, unit="N m/A"
         )
         ports = list(self.rig.ports)

@@ -69,7 +69,7 @@ class Centring(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DriveEstimate:
+class _DriveEstimate:
     """Estimates of the drive's parameters from a sweep, and how well they fit.
 
     Attributes
@@ -109,7 +109,7 @@ def sweep_rows(rows: np.ndarray) -> np.ndarray:
     return new[new["t"] > new["t"][0] + HANDS_OFF_TIME] if len(new) else new
 
 
-def fit_drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centring) -> DriveEstimate:
+def fit_drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centring) -> _DriveEstimate:
     """Fit gain, friction and delay to the rows of a sweep.
 
     Parameters
@@ -162,7 +162,7 @@ def fit_drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centrin
         + np.square(MODEL_ERRORS)
     )
     found = {name: Estimate(float(v), float(e)) for name, v, e in zip(DRIVE_PARAMETERS, fit.x, error, strict=False)}
-    return DriveEstimate(found, float(np.sqrt(np.mean(residuals(fit.x) ** 2))), motion)
+    return _DriveEstimate(found, float(np.sqrt(np.mean(residuals(fit.x) ** 2))), motion)
 
 
 def _torque(t: Array, T: Array, at: Array, delay: float) -> Array:

@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MountingCalibration:
+class _MountingCalibration:
     """Orientation of the inertial sensor on the bicycle.
 
     Attributes
@@ -59,7 +59,7 @@ class MountingCalibration:
 
 
 @dataclass(frozen=True)
-class SteerCalibration:
+class _SteerCalibration:
     """Sign and offset of the steer, as in `Calibration`, and its stops to the right and left [rad]."""
 
     sign: int
@@ -69,7 +69,7 @@ class SteerCalibration:
 
 
 @dataclass(frozen=True)
-class WheelCalibration:
+class _WheelCalibration:
     """Sign and radius [m] of the measured wheel, and the angle it turned [rad, positive]."""
 
     sign: int
@@ -136,7 +136,7 @@ def find_mounting(
     calibration: Calibration,
     way: np.ndarray | None = None,
     bias: Array | None = None,
-) -> MountingCalibration:
+) -> _MountingCalibration:
     """Find the sensor's axes from gravity, on the bicycle upright and leant to the right.
 
     Upright, the specific force points up: that gives z. The lean is about x, so x is normal to both forces
@@ -171,7 +171,7 @@ def find_mounting(
         gyro = (sensor_axes(way, calibration)[0] - (calibration.gyro_offset if bias is None else bias)) @ x
     noise_up, noise_over = (np.abs(_errors(rotation, e)) / np.linalg.norm(e.value) for e in (up, over))
     about_z = math.hypot(noise_over[0], noise_up[0] * math.cos(lean)) / math.sin(lean)
-    return MountingCalibration(
+    return _MountingCalibration(
         rotation=rotation,
         error=np.array([noise_up[1], noise_up[0], about_z]),
         lean=lean,
@@ -180,7 +180,9 @@ def find_mounting(
     )
 
 
-def find_steer(straight: np.ndarray, right: np.ndarray, left: np.ndarray, calibration: Calibration) -> SteerCalibration:
+def find_steer(
+    straight: np.ndarray, right: np.ndarray, left: np.ndarray, calibration: Calibration
+) -> _SteerCalibration:
     """Find zero, sign and stops of the steer.
 
     Parameters
@@ -193,7 +195,7 @@ def find_steer(straight: np.ndarray, right: np.ndarray, left: np.ndarray, calibr
     zero = batch_mean(straight["delta_meas"] + calibration.steer_offset)
     ends = [float(np.median(rows["delta_meas"])) + calibration.steer_offset - zero.value for rows in (right, left)]
     flip = 1 if ends[0] > ends[1] else -1
-    return SteerCalibration(
+    return _SteerCalibration(
         sign=flip * calibration.steer_sign,
         offset=Estimate(flip * float(zero.value), float(zero.error)),
         right=flip * ends[0],
@@ -201,7 +203,7 @@ def find_steer(straight: np.ndarray, right: np.ndarray, left: np.ndarray, calibr
     )
 
 
-def find_wheel(rows: np.ndarray, calibration: Calibration, distance: float) -> WheelCalibration:
+def find_wheel(rows: np.ndarray, calibration: Calibration, distance: float) -> _WheelCalibration:
     """Find sign and radius of the measured wheel from rows of a roll-out over ``distance`` [m], at rest at both ends.
 
     Its error is that of putting a wheel on two marks, `MARK_ERROR` each.
@@ -209,7 +211,7 @@ def find_wheel(rows: np.ndarray, calibration: Calibration, distance: float) -> W
     angle = wheel_angle(rows, calibration)
     radius = distance / abs(angle)
     sign = calibration.wheel_sign * (1 if angle > 0.0 else -1)
-    return WheelCalibration(sign, Estimate(radius, radius * math.sqrt(2.0) * MARK_ERROR / distance), abs(angle))
+    return _WheelCalibration(sign, Estimate(radius, radius * math.sqrt(2.0) * MARK_ERROR / distance), abs(angle))
 
 
 def wheel_angle(rows: np.ndarray, calibration: Calibration) -> float:

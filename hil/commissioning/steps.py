@@ -83,7 +83,7 @@ class Step:
 Teller = Callable[[Step, StepResult | None], None]
 
 
-class Procedure(Operator):
+class _Procedure(Operator):
     """Operator of a loop that goes through steps one after the other.
 
     Attributes
@@ -155,7 +155,7 @@ def go_through(
     watch: Callable[[np.void], None] | None = None,
     fifo: int = 0,
     ready: Callable[[], bool] = lambda: True,
-) -> Procedure:
+) -> _Procedure:
     """Open the machine, go through the steps, leave it switched off.
 
     The machine stands: the limits on speed, and on steer against yaw, which need a rolling front wheel, are lifted, and
@@ -183,7 +183,7 @@ def go_through(
 
     Returns
     -------
-    Procedure
+    _Procedure
         With the findings of its steps.
 
     Raises
@@ -196,7 +196,7 @@ def go_through(
         loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, Task(excitation))
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = loop.limits["gains_reach"] = math.inf
-        procedure = Procedure(steps(agreed_rig, devices), tell, ready)
+        procedure = _Procedure(steps(agreed_rig, devices), tell, ready)
         clock, rate = agreed_rig.clock, agreed_rig.rate
         recorder = realtime.run_loop(fds, loop, rate, procedure, procedure.keep, watch, clock, fifo)
     realtime.require_loop(recorder)

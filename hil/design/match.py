@@ -28,7 +28,7 @@ _KEPT = 1e-3  # weight of staying near the gains of the eigenvalues, where the r
 _SLOWER = 100.0  # s, weight of a motion that is slower than the other bicycle's
 
 
-class MatchResidual(NamedTuple):
+class _MatchResidual(NamedTuple):
     """Difference that is left between this bicycle under its gains and the other one."""
 
     eigenvalue: float  # 1/s, of the worst of the four
@@ -88,7 +88,7 @@ class Match:
         return K, f"{note}; {told}" if note else told
 
 
-def match_residual(bicycle: Bicycle, like: Bicycle, v: float, model: SampledModel, K: Array) -> MatchResidual:
+def match_residual(bicycle: Bicycle, like: Bicycle, v: float, model: SampledModel, K: Array) -> _MatchResidual:
     """Residual of gains against another bicycle.
 
     Parameters
@@ -103,7 +103,7 @@ def match_residual(bicycle: Bicycle, like: Bicycle, v: float, model: SampledMode
     wanted = np.linalg.eigvals(system_matrix(like, v)).astype(complex)
     found = continuous(model.closed_loop(K), model.dt)
     ratio = np.log(_response(bicycle, v, model, model.narrow(K)) / _own_response(like, v, model.dt))
-    return MatchResidual(
+    return _MatchResidual(
         max(float(np.abs(found - each).min()) for each in wanted),
         float(np.exp(ratio.real.mean())),
         float(ratio.real.std()) * 20.0 / np.log(10.0),

@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     kappa_end: float
 
 
-class OnPath(NamedTuple):
+class _OnPath(NamedTuple):
     """Place of a bicycle relative to a path."""
 
     s: float  # m, along the path, of its nearest point
@@ -94,7 +94,7 @@ class Path:
         y = float(self.y[i] + dy[0] + beyond * np.sin(psi))
         return x, y, psi + turned, kappa
 
-    def nearest(self, x: float, y: float, psi: float = 0.0, near: float | None = None, reach: float = 2.0) -> OnPath:
+    def nearest(self, x: float, y: float, psi: float = 0.0, near: float | None = None, reach: float = 2.0) -> _OnPath:
         """Find where on the path a bicycle is.
 
         Parameters
@@ -123,7 +123,7 @@ class Path:
         px, py, heading, kappa = self.at(s)
         lateral = (y - py) * np.cos(heading) - (x - px) * np.sin(heading)
         error = (psi - heading + np.pi) % (2.0 * np.pi) - np.pi
-        return OnPath(float(s % self.length if self.closed else s), float(lateral), float(error), kappa)
+        return _OnPath(float(s % self.length if self.closed else s), float(lateral), float(error), kappa)
 
 
 def path_of_pieces(name: str, pieces: Sequence[Piece], closed: bool = False) -> Path:

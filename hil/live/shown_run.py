@@ -19,7 +19,7 @@ _DISK_EVERY = 2.0  # s
 RowShower = Callable[[np.void], None]
 
 
-class ShownOperator(Protocol):
+class _ShownOperator(Protocol):
     """Operator of a run as far as it is shown; `riderless.hil.runners.operator.Operator` is one."""
 
     waiting: bool
@@ -33,7 +33,7 @@ class ShownOperator(Protocol):
 
 @contextmanager
 def shown_run(
-    feed: LiveFeed | None, writer: RunWriter, header: RunHeader, operator: ShownOperator
+    feed: LiveFeed | None, writer: RunWriter, header: RunHeader, operator: _ShownOperator
 ) -> Iterator[tuple[LogSink, RowShower | None]]:
     """Show a run for as long as the context lasts; yields where its rows go, and what to call with the newest row.
 
@@ -44,7 +44,7 @@ def shown_run(
     writer : RunWriter
         Of its log.
     header : RunHeader
-    operator : ShownOperator
+    operator : _ShownOperator
     """
     if feed is None:
         yield writer, None
@@ -64,7 +64,7 @@ def shown_run(
 class _Shower:
     """Shower of what no row tells, about ten times a second."""
 
-    def __init__(self, feed: LiveFeed, sink: SharedSink, folder: Path, operator: ShownOperator) -> None:
+    def __init__(self, feed: LiveFeed, sink: SharedSink, folder: Path, operator: _ShownOperator) -> None:
         self._feed, self._sink, self._folder, self._operator = feed, sink, folder, operator
         self._shown_at = self._disk_at = -inf
         self._on_disk: dict[str, int] = {}

@@ -53,7 +53,7 @@ COMPANIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 
 
-class ColumnMeaning(NamedTuple):
+class _ColumnMeaning(NamedTuple):
     """Unit and meaning of a column, as exports carry them."""
 
     unit: str
@@ -185,12 +185,12 @@ def export_document(run: Run) -> dict[str, Any]:
     }
 
 
-def column_meanings(run: Run) -> dict[str, ColumnMeaning]:
+def column_meanings(run: Run) -> dict[str, _ColumnMeaning]:
     """Unit and meaning of each column of a run, by name; those of the command in what its drive obeyed."""
     return {name: _column_meaning(name, run.header.drive_kind) for name in run.ticks.dtype.names or ()}
 
 
-def _column_meaning(column: str, drive_kind: str = "torque") -> ColumnMeaning:
+def _column_meaning(column: str, drive_kind: str = "torque") -> _ColumnMeaning:
     """Unit and meaning of a column, also of one that only another version writes.
 
     Parameters
@@ -201,11 +201,11 @@ def _column_meaning(column: str, drive_kind: str = "torque") -> ColumnMeaning:
         Quantity that the drive obeyed.
     """
     if column.startswith(STATE_PREFIX):
-        return ColumnMeaning("", f"state {column.removeprefix(STATE_PREFIX)} of the controller, after the tick")
+        return _ColumnMeaning("", f"state {column.removeprefix(STATE_PREFIX)} of the controller, after the tick")
     known = LOG_COLUMNS.get(column)
     if known and column in COMMAND_COLUMNS and drive_kind != "torque":
-        return ColumnMeaning(COMMAND_UNITS[drive_kind], COMMAND_COLUMNS[column].format(drive_kind))
-    return ColumnMeaning(known.unit, known.meaning) if known else ColumnMeaning("", "not a column of this version")
+        return _ColumnMeaning(COMMAND_UNITS[drive_kind], COMMAND_COLUMNS[column].format(drive_kind))
+    return _ColumnMeaning(known.unit, known.meaning) if known else _ColumnMeaning("", "not a column of this version")
 
 
 def rows_told(run: Run, told: Told, most: int = FEW_ROWS) -> Iterator[NDArray]:

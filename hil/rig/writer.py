@@ -16,7 +16,7 @@ from riderless.models.errors import InputError
 from riderless.models.file_format import load_toml
 
 
-class RigChange(NamedTuple):
+class _RigChange(NamedTuple):
     """One key of a rig file; ``table`` is a path such as ``calibration`` or ``port.0.settings``."""
 
     table: str
@@ -25,7 +25,7 @@ class RigChange(NamedTuple):
     new: Any
 
 
-def rig_changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[RigChange]:
+def rig_changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[_RigChange]:
     """List what writing ``values`` (by table and key) would change in the rig file; equal values are left out.
 
     Raises
@@ -39,7 +39,7 @@ def rig_changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[RigCh
         old = _table(document, table).get(key)
         old = old.unwrap() if hasattr(old, "unwrap") else old
         if old != new:
-            found.append(RigChange(table, key, old, new))
+            found.append(_RigChange(table, key, old, new))
     return found
 
 

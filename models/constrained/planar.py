@@ -44,7 +44,7 @@ class PlanarBody:
                 f"body {self.name!r} needs a positive mass and inertia, found {self.mass} kg and {self.inertia} kg m^2"
             )
 
-    def frame(self, q: NDArray, w: NDArray, first: int, n: int) -> PlanarFrame:
+    def frame(self, q: NDArray, w: NDArray, first: int, n: int) -> _PlanarFrame:
         """Put the body where its coordinates are.
 
         Parameters
@@ -56,7 +56,7 @@ class PlanarBody:
         first, n : int
             Index of its first velocity among all velocities, and the number of those.
         """
-        return PlanarFrame(self, q, w, first, n)
+        return _PlanarFrame(self, q, w, first, n)
 
     @staticmethod
     def place(r: ArrayLike = (0.0, 0.0), angle: float = 0.0) -> NDArray:
@@ -69,7 +69,7 @@ class PlanarBody:
         return np.array([*np.asarray(v, float), rate])
 
 
-class PlanarFrame:
+class _PlanarFrame:
     """Planar body at one moment: its points and directions as jets, its inertia."""
 
     def __init__(self, body: PlanarBody, q: NDArray, w: NDArray, first: int, n: int) -> None:

@@ -22,7 +22,7 @@ SmoothPath = Callable[[float], tuple[float, float, float]]
 LEAN_SERVO = "lean follows its path"
 
 
-class FeedForward(NamedTuple):
+class _FeedForward(NamedTuple):
     """Feed-forward steer torque and the motion it makes.
 
     t : (n,) array, s
@@ -53,7 +53,7 @@ def smooth_change(size: float, start: float, duration: float) -> SmoothPath:
     return path
 
 
-def lean_feedforward(bicycle: Bicycle, path: SmoothPath, v: float, times: ArrayLike, lam: float = 10.0) -> FeedForward:
+def lean_feedforward(bicycle: Bicycle, path: SmoothPath, v: float, times: ArrayLike, lam: float = 10.0) -> _FeedForward:
     """Steer torque that makes the lean follow a path, for a bicycle that starts straight ahead at the speed v.
 
     Parameters
@@ -85,4 +85,4 @@ def lean_feedforward(bicycle: Bicycle, path: SmoothPath, v: float, times: ArrayL
     coordinates = [q]
     for x in states[1:]:
         coordinates.append(led.coordinates(x, near=coordinates[-1]))
-    return FeedForward(times, np.array(torque), np.array(coordinates), np.array([led.speeds(x) for x in states]))
+    return _FeedForward(times, np.array(torque), np.array(coordinates), np.array([led.speeds(x) for x in states]))

@@ -56,7 +56,7 @@ class CanonicalMatrices(NamedTuple):
         return zip(self._fields, self, strict=True)
 
 
-class Totals(NamedTuple):
+class _Totals(NamedTuple):
     """Quantities of the whole bicycle (T) and of its front assembly (A), from appendix A.
 
     The inertia of the whole is about the rear contact point; that of the front assembly about its centre of
@@ -81,7 +81,7 @@ class Totals(NamedTuple):
     SA: float  # kg m, static moment of the front assembly
 
 
-def totals(bicycle: Bicycle) -> Totals:
+def totals(bicycle: Bicycle) -> _Totals:
     """Intermediate quantities of Meijaard et al. (2007), appendix A."""
     require_bicycle(bicycle)
     b = bicycle
@@ -107,7 +107,7 @@ def totals(bicycle: Bicycle) -> Totals:
     SR = b.IRyy / b.rR if b.rR else 0.0
     SF = b.IFyy / b.rF if b.rF else 0.0
 
-    return Totals(
+    return _Totals(
         mT=mT,
         xT=xT,
         zT=zT,

@@ -57,7 +57,7 @@ class _Mistake:
 
 
 @dataclass(frozen=True)
-class Correction:
+class _Correction:
     """Mistake in one or several parameters, and the values meant.
 
     Parameters
@@ -100,7 +100,7 @@ def show(name: str, value: float) -> str:
     return f"{shown} ({plain_number(degrees(value), 4)} deg)" if name == "lam" and abs(value) < pi else shown
 
 
-def likely_mistakes(values: Values) -> tuple[Correction, ...]:
+def likely_mistakes(values: Values) -> tuple[_Correction, ...]:
     """Corrections that make a bicycle plausible, or as nearly as the usual mistakes can explain it.
 
     Parameters
@@ -108,7 +108,7 @@ def likely_mistakes(values: Values) -> tuple[Correction, ...]:
     values
         All parameters of `riderless.models.parameter_table.PARAMETERS`, SI; nan for one that nobody gave.
     """
-    corrections: list[Correction] = []
+    corrections: list[_Correction] = []
     now = dict(values)
     while (odd := _oddness(now))[0] and len(corrections) < len(PARAMETERS):
         tried = [(_oddness({**now, **each.meant}), each) for each in _corrections(now)]
@@ -121,13 +121,13 @@ def likely_mistakes(values: Values) -> tuple[Correction, ...]:
     return tuple(each for each in corrections if not _leaves_odd(values, now, each))
 
 
-def _leaves_odd(values: Values, now: Values, correction: Correction) -> bool:
+def _leaves_odd(values: Values, now: Values, correction: _Correction) -> bool:
     """Tell whether what a correction concerns is still implausible: then the mistake was another one."""
     without = {**now, **{name: values[name] for name in correction.meant}}
     return any(trait.of(without) != trait.of(now) for trait in odd_traits(now))
 
 
-def corrected(values: Values, corrections: tuple[Correction, ...]) -> dict[str, float]:
+def corrected(values: Values, corrections: tuple[_Correction, ...]) -> dict[str, float]:
     """Parameters with the corrections made."""
     now = dict(values)
     for each in corrections:
@@ -141,15 +141,15 @@ def _oddness(values: Values) -> tuple[int, float]:
     return sum(one > 1.0 for one in odd), sum(one * one for one in odd)
 
 
-def _corrections(values: Values) -> Iterator[Correction]:
+def _corrections(values: Values) -> Iterator[_Correction]:
     """Every usual mistake undone: in one parameter, in all of its kind, and in a whole system of units."""
-    by_words: dict[str, list[Correction]] = {}
+    by_words: dict[str, list[_Correction]] = {}
     for name in PARAMETERS:
         for mistake in _mistakes(name) if abs(values[name]) > 0.0 else ():
             suffixes = {name: mistake.suffix} if mistake.suffix else {}
             meant = mistake.undone(values[name])
             far = FARTHER * abs(log(abs(meant / values[name]))) if meant else 0.0
-            one = Correction(mistake.words, {name: meant}, suffixes, mistake.cost + far)
+            one = _Correction(mistake.words, {name: meant}, suffixes, mistake.cost + far)
             by_words.setdefault(one.words, []).append(one)
             yield one
     for words, several in by_words.items():
@@ -159,8 +159,8 @@ def _corrections(values: Values) -> Iterator[Correction]:
         yield _together(f"like {', '.join(units)}", [one for unit in units for one in by_words.get(f"like {unit}", [])])
 
 
-def _together(words: str, several: Sequence[Correction]) -> Correction:
-    return Correction(
+def _together(words: str, several: Sequence[_Correction]) -> _Correction:
+    return _Correction(
         words,
         {name: value for one in several for name, value in one.meant.items()},
         {name: suffix for one in several for name, suffix in one.suffixes.items()},

@@ -22,7 +22,7 @@ FARTHEST = 20.0  # beyond it one quantity is as odd as another
 
 
 @dataclass(frozen=True)
-class Trait:
+class _Trait:
     """Trait of a bicycle with its usual and its plausible range.
 
     Parameters
@@ -64,7 +64,7 @@ class Trait:
         return f"{self.words} = {self.of(values):.4g}{unit}, plausible are {low:.3g} to {high:.3g}{unit}"
 
 
-def odd_traits(values: Values) -> Iterator[Trait]:
+def odd_traits(values: Values) -> Iterator[_Trait]:
     """Quantities outside their plausible ranges."""
     return (quantity for quantity in TRAITS if quantity.oddness(values) > 1.0)
 
@@ -83,14 +83,14 @@ def _with_mass(v: Values, body: str, quantity: float) -> float:
     return quantity if v[f"m{body}"] else float("nan")
 
 
-def _own(name: str, usual: tuple[float, float], plausible: tuple[float, float]) -> Trait:
+def _own(name: str, usual: tuple[float, float], plausible: tuple[float, float]) -> _Trait:
     """Parameter itself; zero is a part left out."""
-    return Trait(name, lambda v: v[name] or float("nan"), usual, plausible, PARAMETERS[name][0])
+    return _Trait(name, lambda v: v[name] or float("nan"), usual, plausible, PARAMETERS[name][0])
 
 
-def _place(name: str, sign: float, usual: tuple[float, float], plausible: tuple[float, float]) -> Trait:
+def _place(name: str, sign: float, usual: tuple[float, float], plausible: tuple[float, float]) -> _Trait:
     """Coordinate of a frame's centre of mass against the wheelbase."""
-    return Trait(
+    return _Trait(
         f"{'-' if sign < 0 else ''}{name} / w",
         lambda v: _with_mass(v, name[1], sign * v[name] / v["w"] if v["w"] else float("nan")),
         usual,
@@ -98,41 +98,41 @@ def _place(name: str, sign: float, usual: tuple[float, float], plausible: tuple[
     )
 
 
-def _share(name: str, usual: tuple[float, float], plausible: tuple[float, float]) -> Trait:
+def _share(name: str, usual: tuple[float, float], plausible: tuple[float, float]) -> _Trait:
     """Mass of a body against that of the bicycle, if it has all four."""
 
     def of(v: Values) -> float:
         whole = v["mR"] + v["mB"] + v["mH"] + v["mF"]
         return v[name] / whole if all(v[each] for each in MASSES) and whole else float("nan")
 
-    return Trait(f"{name} / whole mass", of, usual, plausible)
+    return _Trait(f"{name} / whole mass", of, usual, plausible)
 
 
-def _gyration(name: str, length: str, usual: tuple[float, float], plausible: tuple[float, float]) -> Trait:
+def _gyration(name: str, length: str, usual: tuple[float, float], plausible: tuple[float, float]) -> _Trait:
     """Radius of gyration of a body against a length of it."""
     mass = f"m{name[1]}"
 
     def of(v: Values) -> float:
         return _root(_ratio(v[name], v[mass])) / abs(v[length]) if v[length] else float("nan")
 
-    return Trait(f"sqrt({name} / {mass}) / {length}", of, usual, plausible)
+    return _Trait(f"sqrt({name} / {mass}) / {length}", of, usual, plausible)
 
 
-def _moments(name: str, other: str, usual: tuple[float, float], plausible: tuple[float, float]) -> Trait:
+def _moments(name: str, other: str, usual: tuple[float, float], plausible: tuple[float, float]) -> _Trait:
     """Moment of inertia against another of the same body."""
-    return Trait(f"{name} / {other}", lambda v: _ratio(v[name], v[other]), usual, plausible)
+    return _Trait(f"{name} / {other}", lambda v: _ratio(v[name], v[other]), usual, plausible)
 
 
-def _flatness(body: str, usual: tuple[float, float], plausible: tuple[float, float]) -> Trait:
+def _flatness(body: str, usual: tuple[float, float], plausible: tuple[float, float]) -> _Trait:
     """Moment about y against the sum of the other two: 1 for a body flat in its plane of symmetry."""
     xx, yy, zz = (f"I{body}{axes}" for axes in ("xx", "yy", "zz"))
-    return Trait(f"{yy} / ({xx} + {zz})", lambda v: _ratio(v[yy], v[xx] + v[zz]), usual, plausible)
+    return _Trait(f"{yy} / ({xx} + {zz})", lambda v: _ratio(v[yy], v[xx] + v[zz]), usual, plausible)
 
 
-def _product(body: str, usual: tuple[float, float]) -> Trait:
+def _product(body: str, usual: tuple[float, float]) -> _Trait:
     """Tensor element xz against what a positive tensor allows."""
     xx, xz, zz = (f"I{body}{axes}" for axes in ("xx", "xz", "zz"))
-    return Trait(
+    return _Trait(
         f"{xz} / sqrt({xx} {zz})",
         lambda v: _ratio(v[xz], sqrt(abs(v[xx] * v[zz]))),
         usual,
@@ -153,16 +153,16 @@ def _fork_offset(v: Values) -> float:
     return sin(v["lam"]) - v["c"] * cos(v["lam"]) / v["rF"] if v["rF"] else float("nan")
 
 
-TRAITS: tuple[Trait, ...] = (
+TRAITS: tuple[_Trait, ...] = (
     _own("w", (0.54, 1.13), (0.27, 2.3)),
     _own("c", (0.042, 0.19), (0.01, 0.4)),
     _own("lam", (0.25, 0.401), (0.04, 0.75)),
     _own("g", (9.78, 9.835), (9.5, 10.1)),
     _own("rR", (0.147, 0.353), (0.06, 0.5)),
     _own("rF", (0.146, 0.353), (0.06, 0.5)),
-    Trait("(rR + rF) / w", lambda v: _ratio(v["rR"] + v["rF"], v["w"]), (0.54, 0.7), (0.2, 1.0)),
-    Trait("rF / rR", lambda v: _ratio(v["rF"], v["rR"]), (0.97, 1.17), (0.55, 1.8)),
-    Trait("fork offset / rF", _fork_offset, (-0.17, 0.21), (-0.5, 0.5), logarithmic=False),
+    _Trait("(rR + rF) / w", lambda v: _ratio(v["rR"] + v["rF"], v["w"]), (0.54, 0.7), (0.2, 1.0)),
+    _Trait("rF / rR", lambda v: _ratio(v["rF"], v["rR"]), (0.97, 1.17), (0.55, 1.8)),
+    _Trait("fork offset / rF", _fork_offset, (-0.17, 0.21), (-0.5, 0.5), logarithmic=False),
     _own("mR", (1.3, 10.2), (0.15, 30.0)),
     _own("mB", (3.0, 85.1), (0.8, 400.0)),
     _own("mH", (0.6, 5.5), (0.1, 40.0)),
@@ -175,7 +175,7 @@ TRAITS: tuple[Trait, ...] = (
     _place("xH", 1.0, (0.76, 0.94), (0.4, 1.5)),
     _place("zB", -1.0, (0.46, 0.89), (0.1, 1.45)),
     _place("zH", -1.0, (0.57, 0.93), (0.1, 1.6)),
-    Trait(
+    _Trait(
         "front frame's centre of mass ahead of the steer axis / w",
         _ahead_of_axis,
         (-0.01, 0.062),

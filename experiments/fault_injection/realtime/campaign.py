@@ -45,7 +45,7 @@ SMALL_DISK_SIZE = "100m"  # room for the planned run, or it is refused
 
 
 @dataclass(frozen=True)
-class RealtimeCase:
+class _RealtimeCase:
     """One fault at one state; the exact moment is drawn from the seed."""
 
     seed: int
@@ -63,13 +63,13 @@ class _NotPossibleError(Exception):
     """Refusal of this computer to have the fault tried."""
 
 
-def realtime_cases(seed: int) -> list[RealtimeCase]:
+def realtime_cases(seed: int) -> list[_RealtimeCase]:
     """List every fault at every state it is tried at, numbered from 0."""
     places = [(fault, when) for fault in REALTIME_FAULTS for when in fault.at]
-    return [RealtimeCase(seed, index, fault, when) for index, (fault, when) in enumerate(places)]
+    return [_RealtimeCase(seed, index, fault, when) for index, (fault, when) in enumerate(places)]
 
 
-def realtime_case(seed: int, index: int) -> RealtimeCase:
+def realtime_case(seed: int, index: int) -> _RealtimeCase:
     """Find case number ``index``.
 
     Raises
@@ -84,7 +84,7 @@ def realtime_case(seed: int, index: int) -> RealtimeCase:
     return cases[index]
 
 
-def run_realtime_cases(cases: Iterable[RealtimeCase], folder: Path) -> list[FaultRow]:
+def run_realtime_cases(cases: Iterable[_RealtimeCase], folder: Path) -> list[FaultRow]:
     """Play cases one after the other on one bicycle, and make one row for each fault."""
     rows: dict[str, list[FaultRow]] = {}
     with ExitStack() as stack:
@@ -95,7 +95,7 @@ def run_realtime_cases(cases: Iterable[RealtimeCase], folder: Path) -> list[Faul
     return [merge_rows(of_fault) for of_fault in rows.values()]
 
 
-def run_realtime_case(case: RealtimeCase, folder: Path, bench: RealtimeBench | None = None) -> FaultRow:
+def run_realtime_case(case: _RealtimeCase, folder: Path, bench: RealtimeBench | None = None) -> FaultRow:
     """Play and judge one case.
 
     Parameters
@@ -133,7 +133,7 @@ def merge_rows(rows: Sequence[FaultRow]) -> FaultRow:
     )
 
 
-def _played(case: RealtimeCase, bench: RealtimeBench) -> FaultRow:
+def _played(case: _RealtimeCase, bench: RealtimeBench) -> FaultRow:
     fault, root = case.fault, bench.visit()
     outcome, lasted, wrong, missing = "did not end", math.nan, list[str](), list[str]()
     with ExitStack() as stack:
@@ -165,7 +165,7 @@ def _promise(fault: RealtimeFault) -> str:
     return f"{'gives up' if fault.unheard else 'stops'} in {1e3 * allowed_time(fault):.0f} ms{counted}"
 
 
-def _reach(case: RealtimeCase, bench: RealtimeBench, controller: ControllerProcess) -> None:
+def _reach(case: _RealtimeCase, bench: RealtimeBench, controller: ControllerProcess) -> None:
     """Wait for the state at which the fault strikes, by the bicycle's own record, and a little longer."""
     before, draw = bench.twin.report, np.random.default_rng([case.seed, case.index])
 

@@ -19,7 +19,7 @@ from riderless.models.errors import InputError
 _NO_LIMITS = "the log names no limits: those are drawn that a rig has by default"
 
 
-class ShownRecording(Protocol):
+class _ShownRecording(Protocol):
     """Recording that a `Player` plays.
 
     Attributes
@@ -152,7 +152,7 @@ def rows_of(response: Response) -> np.ndarray:
     return rows
 
 
-def recording_to_show(path: Path, **how: Any) -> ShownRecording:
+def recording_to_show(path: Path, **how: Any) -> _ShownRecording:
     """Read what is to be shown again.
 
     Parameters

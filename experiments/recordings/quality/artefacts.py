@@ -21,7 +21,7 @@ ROUGHNESS_ROWS = 20_000  # rows that show how rough a signal is
 
 
 @dataclass(frozen=True)
-class FlawRules:
+class _FlawRules:
     """Thresholds of flaws; each number with its reason."""
 
     margin: float = 0.05  # s kept away on either side: half the time the search for kicks smooths over
@@ -57,7 +57,7 @@ def mend_flaws(recorded: Recorded) -> Recorded:
     InputError
         Most of the lean rate or of the speed is missing, or there is no row at all.
     """
-    rules = FlawRules()
+    rules = _FlawRules()
     n = len(recorded.response.t)
     if not n:
         raise InputError(f"{recorded.response.source} holds no row: it ended before the first one; name another")
@@ -91,7 +91,7 @@ def mend_flaws(recorded: Recorded) -> Recorded:
     return recorded
 
 
-def _find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_spikes(recorded: Recorded, quantity: str, values: Array, rules: _FlawRules) -> RowSpans:
     """Find excursions of one to three rows, far above roughness and a good part of the range, that come back."""
     padded = np.pad(values, 3, mode="edge")
 
@@ -113,7 +113,7 @@ def _find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRu
     return [(a, b) for a, b in true_spans(outside) if b - a <= rules.spike]
 
 
-def _find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_jumps(recorded: Recorded, quantity: str, values: Array, rules: _FlawRules) -> RowSpans:
     """Find changes from one row to the next that no bicycle can make."""
     if quantity not in LARGEST_STEPS or len(values) < 2:
         return []
@@ -122,7 +122,7 @@ def _find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRul
     return [(int(i), int(i) + 2) for i in np.flatnonzero(np.abs(np.diff(values)) > limit)]
 
 
-def _find_saturation(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_saturation(recorded: Recorded, quantity: str, values: Array, rules: _FlawRules) -> RowSpans:
     """Find rows in a row at the greatest or least value, though the motion was on its way beyond it."""
     if quantity == "v":
         return []
@@ -160,7 +160,7 @@ def _overshoot(values: Array, a: int, b: int) -> float:
     return float(0.25 * (before + after) * length)
 
 
-def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: _FlawRules) -> RowSpans:
     """Find where a gyro gives the very same reading while the bicycle moves: its last digit never rests."""
     same = np.diff(values) == 0.0
     if quantity not in GYRO_SIGNALS or not len(same) or same.mean() > rules.held:
@@ -171,7 +171,7 @@ def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: F
 
 
 # takes a recording, for its sampling interval and speed, a signal's name and its values (n,) [SI], none missing
-FlawFinder = Callable[[Recorded, str, Array, FlawRules], RowSpans]
+FlawFinder = Callable[[Recorded, str, Array, _FlawRules], RowSpans]
 FLAW_FINDERS: dict[str, FlawFinder] = {
     "spike": _find_spikes,
     "jump": _find_jumps,
@@ -186,7 +186,7 @@ FLAW_SENTENCES = {
 }
 
 
-def _widen_mask(bad: NDArray[np.bool_], recorded: Recorded, rules: FlawRules) -> NDArray[np.bool_]:
+def _widen_mask(bad: NDArray[np.bool_], recorded: Recorded, rules: _FlawRules) -> NDArray[np.bool_]:
     """Rows (n,) that are bad, with the margin on either side."""
     width = max(1, round(rules.margin / recorded.response.dt))
     return _convolved(bad, 2 * width + 1) > 0.5
@@ -222,7 +222,7 @@ def _bridged(
     values: Array,
     lost: NDArray[np.bool_],
     long: NDArray[np.bool_],
-    rules: FlawRules,
+    rules: _FlawRules,
 ) -> tuple[Recorded, Array]:
     """Draw straight lines over the rows (n,) that are lost, and name them; those of long gaps are not free."""
     t, name = recorded.response.t, recorded.name(quantity)
@@ -253,7 +253,7 @@ def _without(recorded: Recorded, quantity: str, share: float) -> Recorded:
 
 
 def _sentences(
-    recorded: Recorded, quantity: str, what: str, spans: RowSpans, values: Array, rules: FlawRules
+    recorded: Recorded, quantity: str, what: str, spans: RowSpans, values: Array, rules: _FlawRules
 ) -> Iterator[str]:
     t, name = recorded.response.t, recorded.name(quantity)
     unit = SIGNAL_UNITS.get(quantity, "")
@@ -277,7 +277,7 @@ def _rows(n: int) -> str:
     return "1 row" if n == 1 else f"{n} rows"
 
 
-def _shortened(said: list[str], rest: str, rules: FlawRules) -> list[str]:
+def _shortened(said: list[str], rest: str, rules: _FlawRules) -> list[str]:
     if len(said) <= rules.told + 1:
         return said
     return [*said[: rules.told], rest.format(len(said) - rules.told)]

@@ -19,7 +19,7 @@ LOOP_AND_PLANT = ("loop", "plant")
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyPanel:
+class _FrequencyPanel:
     """One run on the page."""
 
     run: FrequencyResponse
@@ -33,7 +33,7 @@ class FrequencySection:
 
     answers: Sequence[FrequencyGoodness]
     rows: Sequence[tuple[FrequencyResponse, ResponseGoodness]]
-    panels: Sequence[FrequencyPanel]
+    panels: Sequence[_FrequencyPanel]
     unusable: Sequence[str]
     trusted: float = TRUSTED
 
@@ -53,7 +53,7 @@ def draw_section(found: Sequence[FrequencyResponse], unusable: Sequence[str] = (
     judged = {id(one): {of: goodness(one, of) for of in LOOP_AND_PLANT} for one in found}
     worst = sorted(found, key=lambda one: judged[id(one)]["loop"].p)[:FREQUENCY_RUNS_SHOWN]
     panels = [
-        FrequencyPanel(one, judged[id(one)], {of: bode.response_figure(one, of) for of in LOOP_AND_PLANT})
+        _FrequencyPanel(one, judged[id(one)], {of: bode.response_figure(one, of) for of in LOOP_AND_PLANT})
         for one in found
         if one in worst
     ]

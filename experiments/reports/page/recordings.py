@@ -14,7 +14,7 @@ RECORDINGS_DRAWN = 40
 
 
 @dataclass(frozen=True, eq=False)
-class RecordingPicture:
+class _RecordingPicture:
     """One recording over time."""
 
     response: Response
@@ -28,7 +28,7 @@ def recording_pictures(
     windows: Sequence[NumberedWindow],
     rejected: Sequence[Rejected],
     runs: Sequence[Mapping[str, Any]],
-) -> list[RecordingPicture]:
+) -> list[_RecordingPicture]:
     """Draw the recordings over time, the first `RECORDINGS_DRAWN` of many.
 
     Parameters
@@ -49,7 +49,7 @@ def recording_pictures(
         timeline = timeline_of(response, numbered, rejected)
         response.forget()  # a search for kicks has looked at all of it
         figure = timeline_figure(timeline, compact=True)
-        pictures.append(RecordingPicture(response, figure, states_text(response.states), ended.get(response.source)))
+        pictures.append(_RecordingPicture(response, figure, states_text(response.states), ended.get(response.source)))
         response.forget()
     return pictures
 

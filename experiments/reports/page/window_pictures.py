@@ -48,7 +48,7 @@ class PictureAxis:
 
 
 @dataclass(frozen=True)
-class WindowPicture:
+class _WindowPicture:
     """Content of the template: the axes, and paths by the part they play."""
 
     number: int
@@ -66,7 +66,7 @@ class WindowPicture:
     height: float = PICTURE_HEIGHT
 
 
-def window_picture(number: int, response: Response, comparison: Comparison) -> WindowPicture:
+def window_picture(number: int, response: Response, comparison: Comparison) -> _WindowPicture:
     """Lay out the picture of a window with its number on the page."""
     window, fit = comparison.window, comparison.fit
     more = round(CONTEXT_SHOWN / response.dt)
@@ -81,7 +81,7 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> W
     residual = y[inside] - fit.curve if len(fit.curve) else np.zeros(window.stop - window.start)
     left = _upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
     thin = slice(None, None, max(1, len(fit.curve) // ENVELOPE_BINS))
-    return WindowPicture(
+    return _WindowPicture(
         number,
         time,
         signal,

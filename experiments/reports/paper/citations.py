@@ -14,7 +14,7 @@ from riderless.models.errors import InputError
 from riderless.models.text_file import why_unreadable
 
 
-class CitedSource(NamedTuple):
+class _CitedSource(NamedTuple):
     """Source, what the report takes from it, and its entry in BibTeX."""
 
     key: str
@@ -22,7 +22,7 @@ class CitedSource(NamedTuple):
     bibtex: str
 
 
-def cited_sources(report: Path) -> list[CitedSource]:
+def cited_sources(report: Path) -> list[_CitedSource]:
     """Read which sources a report rests on, in the order in which a paper would name them.
 
     Parameters
@@ -40,7 +40,7 @@ def cited_sources(report: Path) -> list[CitedSource]:
     reasons: dict[str, str] = {}
     for key, why in _reasons(document):
         reasons.setdefault(key, why)
-    return [CitedSource(key, why, entries[key]) for key, why in reasons.items()]
+    return [_CitedSource(key, why, entries[key]) for key, why in reasons.items()]
 
 
 def read_numbers(report: Path) -> dict[str, Any]:

@@ -76,7 +76,7 @@ KEY = (
 
 
 @dataclass(frozen=True, eq=False)
-class TimelineSignal:
+class _TimelineSignal:
     """One line of a panel, no finer than the picture."""
 
     name: str
@@ -86,7 +86,7 @@ class TimelineSignal:
     dashes: Any = "-"  # of matplotlib
 
     @classmethod
-    def of(cls, name: str, t: Array, values: Array, colour: str, dashes: Any = "-") -> "TimelineSignal":
+    def of(cls, name: str, t: Array, values: Array, colour: str, dashes: Any = "-") -> "_TimelineSignal":
         """Line of a signal as it was recorded, of which the picture shows no more than it can.
 
         Parameters
@@ -101,7 +101,7 @@ class TimelineSignal:
         return cls(name, *decimated(t, values, COLUMNS), colour, dashes)
 
     @property
-    def in_degrees(self) -> "TimelineSignal":
+    def in_degrees(self) -> "_TimelineSignal":
         """Same line of a signal that was recorded in radians."""
         return replace(self, values=np.degrees(self.values))
 
@@ -177,40 +177,40 @@ def _draw_map(figure: "Figure", ridden: RiddenPath) -> None:
     _draw_path(figure.add_axes((LEFT_MARGIN / WIDTH, MAP_BOTTOM / height, wide, tall)), ridden)
 
 
-def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
+def _panels(timeline: Timeline) -> list[tuple[str, list[_TimelineSignal]]]:
     """Unit and lines of each panel, of the signals that were recorded."""
     r = timeline.response
     angles = [
-        TimelineSignal.of(name, r.t, values, colour, dashes).in_degrees
+        _TimelineSignal.of(name, r.t, values, colour, dashes).in_degrees
         for name, values, colour, dashes in (("lean", r.phi, BLUE, "-"), ("steer", r.delta, VERMILION, (0, (3, 1.2))))
         if values is not None
     ]
     panels = [("deg", angles)] if angles else []
     if r.phi is None:
         in_radians = r.phi_dot_unit == "rad/s"
-        rate = TimelineSignal.of("lean rate", r.t, r.phi_dot, BLUE)
+        rate = _TimelineSignal.of("lean rate", r.t, r.phi_dot, BLUE)
         panels.append(("deg/s", [rate.in_degrees]) if in_radians else (r.phi_dot_unit, [rate]))
     if r.T_delta is not None:
         panels.append(_command_panel(r.t, r.T_delta, r.command_unit))
     if timeline.ridden is not None:
         beside = np.interp(r.t, timeline.ridden.t, timeline.ridden.lateral, np.nan, np.nan)
-        panels.append(("m", [TimelineSignal.of("off path", r.t, beside, BLUE)]))
+        panels.append(("m", [_TimelineSignal.of("off path", r.t, beside, BLUE)]))
     elif r.lane is not None:
         front, rear = (np.interp(r.t, r.lane.t, y, np.nan, np.nan) for y in (r.lane.front, r.lane.rear))
         wheels = [
-            TimelineSignal.of("rear", r.t, rear, BLUE),
-            TimelineSignal.of("front", r.t, front, VERMILION, (0, (3, 1.2))),
+            _TimelineSignal.of("rear", r.t, rear, BLUE),
+            _TimelineSignal.of("front", r.t, front, VERMILION, (0, (3, 1.2))),
         ]
         panels.append(("m", wheels))
-    return [*panels, ("m/s", [TimelineSignal.of("speed", r.t, r.v, GREEN)])]
+    return [*panels, ("m/s", [_TimelineSignal.of("speed", r.t, r.v, GREEN)])]
 
 
-def _command_panel(t: Array, command: Array, unit: str) -> tuple[str, list[TimelineSignal]]:
+def _command_panel(t: Array, command: Array, unit: str) -> tuple[str, list[_TimelineSignal]]:
     """Panel of what the drive was commanded, a rate or an angle in degrees."""
     if unit == "N m":
-        return unit, [TimelineSignal.of("torque", t, command, PURPLE)]
+        return unit, [_TimelineSignal.of("torque", t, command, PURPLE)]
     name = "rate\nasked" if unit == "rad/s" else "steer\nasked"  # in one line it is cut off beside a wide panel
-    return unit.replace("rad", "deg"), [TimelineSignal.of(name, t, command, PURPLE).in_degrees]
+    return unit.replace("rad", "deg"), [_TimelineSignal.of(name, t, command, PURPLE).in_degrees]
 
 
 def _edges(timeline: Timeline, unit: str) -> float | None:
@@ -221,12 +221,12 @@ def _edges(timeline: Timeline, unit: str) -> float | None:
     return lane.half_belt
 
 
-def _lines(signals: list[TimelineSignal], edges: float | None) -> int:
+def _lines(signals: list[_TimelineSignal], edges: float | None) -> int:
     """Lines that the names beside a panel take."""
     return sum(1 + signal.name.count("\n") for signal in signals) + (edges is not None)
 
 
-def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal], compact: bool) -> None:
+def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[_TimelineSignal], compact: bool) -> None:
     """Draw the lines of one panel over the windows and kicks.
 
     Parameters
@@ -235,7 +235,7 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
     timeline : Timeline
     unit : str
         Of the lines.
-    signals : list of TimelineSignal
+    signals : list of _TimelineSignal
         Lines of the panel.
     compact : bool
         There is room for few numbers beside it.

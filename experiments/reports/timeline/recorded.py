@@ -14,7 +14,7 @@ AGREES, DIFFERS, REJECTED = "agrees", "differs", "rejected"
 
 
 @dataclass(frozen=True)
-class WindowSpan:
+class _WindowSpan:
     """Time [s] of a window, its number in the report and how it compares; rejected parts have no number."""
 
     t_start: float
@@ -29,7 +29,7 @@ class Timeline:
 
     response: Response
     kicks: tuple[float, ...]  # s
-    windows: tuple[WindowSpan, ...]
+    windows: tuple[_WindowSpan, ...]
     ridden: RiddenPath | None = None  # where it was asked to ride a path
 
 
@@ -50,11 +50,11 @@ def timeline_of(
         Parts of this and of other recordings.
     """
     spans = [
-        WindowSpan(c.window.t_start, c.window.t_end, number, AGREES if c.agrees else DIFFERS)
+        _WindowSpan(c.window.t_start, c.window.t_end, number, AGREES if c.agrees else DIFFERS)
         for number, c in windows
         if c.key == response.key
     ]
-    spans += [WindowSpan(r.t_start, r.t_end, None, REJECTED) for r in rejected if r.source == response.source]
+    spans += [_WindowSpan(r.t_start, r.t_end, None, REJECTED) for r in rejected if r.source == response.source]
     return Timeline(response, kick_times(response), tuple(spans))
 
 

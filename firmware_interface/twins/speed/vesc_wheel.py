@@ -129,7 +129,7 @@ _ASKS_VERSION = bytes([2, 1, 0, 0, 0, 3])  # a packet: the CRC of a zero is zero
 _VERSION = bytes([0, 6, 2]) + b"410\0" + bytes(17)  # firmware 6.02; number, pairing, test and kind are zero
 
 
-class VescWheelTwin(TreadmillTwin):
+class _VescWheelTwin(TreadmillTwin):
     """VESC on its line: it also says what it is, when it is asked before the loop."""
 
     def hear(self, data: bytes, t: float) -> bytes:
@@ -139,6 +139,6 @@ class VescWheelTwin(TreadmillTwin):
         return asked * (bytes([2, len(_VERSION)]) + _VERSION + binascii.crc_hqx(_VERSION, 0).to_bytes(2, "big") + b"\3")
 
 
-def make(config: TwinConfig) -> VescWheelTwin:
+def make(config: TwinConfig) -> _VescWheelTwin:
     """Make a VESC as after power-up."""
-    return VescWheelTwin(new_vesc_wheel(config.settings), hear_vesc_wheel, tell_vesc_wheel)
+    return _VescWheelTwin(new_vesc_wheel(config.settings), hear_vesc_wheel, tell_vesc_wheel)

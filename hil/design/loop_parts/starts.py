@@ -30,7 +30,7 @@ LEAST_KICK = 0.02  # of the largest effect, below which a start is not put down 
 SLOW_ERRORS = {"phi": 0.01, "gyro_bias": 0.003, "yaw_bias": 0.003}  # rad, rad/s; usual ones, which outlast a kick
 
 
-class StartedLoop(Protocol):
+class _StartedLoop(Protocol):
     """Loop whose starts are asked for; `riderless.hil.design.closed_loop.SampledLoop` is one."""
 
     schedule: Controller
@@ -46,13 +46,13 @@ class StartedLoop(Protocol):
         """Output matrix to the instruments at measured speed ``v`` [m/s], (4, m)."""
 
 
-def start_in_motion(loop: StartedLoop, v: float) -> Array:
+def start_in_motion(loop: _StartedLoop, v: float) -> Array:
     """Matrix (m, 4) from a bicycle in motion to the whole state at ``v`` [m/s], as `SampledLoop.embed` says."""
     X = _settled_start(loop, v)
     return X if not loop.schedule.states and loop.drive is None else _moved_start(loop, v, X)
 
 
-def hidden_starts(loop: StartedLoop, v: float) -> Array:
+def hidden_starts(loop: _StartedLoop, v: float) -> Array:
     """States (m, k) at ``v`` [m/s] which no reading shows, as `SampledLoop.hidden_starts` says."""
     layout = loop.layout
     X = np.column_stack([_slow_errors(layout), *_off_lane(layout)])
@@ -70,7 +70,7 @@ def hidden_starts(loop: StartedLoop, v: float) -> Array:
     return np.column_stack([X, own])
 
 
-def _moved_start(loop: StartedLoop, v: float, X: Array) -> Array:
+def _moved_start(loop: _StartedLoop, v: float, X: Array) -> Array:
     """Start (m, 4) of a loop that was kicked from rest a moment ago, so that its law remembers the motion since.
 
     What no kick makes in that time starts as in ``X``, at rest.
@@ -84,7 +84,7 @@ def _moved_start(loop: StartedLoop, v: float, X: Array) -> Array:
     return moved @ kick + X @ (np.eye(len(sizes)) - moved[BICYCLE_PART] @ kick)
 
 
-def _settled_start(loop: StartedLoop, v: float) -> Array:
+def _settled_start(loop: _StartedLoop, v: float) -> Array:
     """Start (m, 4) with true estimates, and drive and law settled as in a motion that is slow against both."""
     layout, A, n = loop.layout, loop.real.system(v)[0], len(BICYCLE_STATES)
     before = np.eye(n) - loop.dt * A  # the estimates are of the previous sample
@@ -99,7 +99,7 @@ def _settled_start(loop: StartedLoop, v: float) -> Array:
     return X
 
 
-def _settled_law(loop: StartedLoop, law: LinearLaw, v: float) -> tuple[Array, Array]:
+def _settled_law(loop: _StartedLoop, law: LinearLaw, v: float) -> tuple[Array, Array]:
     """State (m, 4) and command (4,) of a law that has settled in each unit state of the bicycle."""
     m, n = len(law.A), len(BICYCLE_STATES)
     rows = {

@@ -15,7 +15,7 @@ KICK_LASTS = 0.1  # s, half a sine
 WATCHED = 3.0  # s
 
 
-class DrivePeaks(NamedTuple):
+class _DrivePeaks(NamedTuple):
     """Largest steer [rad], steer rate [rad/s] and torque of the drive [N m] after a kick, at the samples."""
 
     delta: float
@@ -23,7 +23,7 @@ class DrivePeaks(NamedTuple):
     T: float
 
 
-def kick_peaks(schedule: GainSchedule, v: float) -> DrivePeaks:
+def kick_peaks(schedule: GainSchedule, v: float) -> _DrivePeaks:
     """Peaks of the linear bicycle at speed ``v`` [m/s] whose drive makes its torque without a limit."""
     assert schedule.drive is not None
     loop = schedule.drive
@@ -43,4 +43,4 @@ def kick_peaks(schedule: GainSchedule, v: float) -> DrivePeaks:
         torque += per_command * states[:, -1]
     else:
         torque -= per_command * states @ model.narrow(schedule.gains(v))
-    return DrivePeaks(*(float(np.abs(x).max()) for x in (states[:, DELTA], states[:, DELTA_DOT], torque)))
+    return _DrivePeaks(*(float(np.abs(x).max()) for x in (states[:, DELTA], states[:, DELTA_DOT], torque)))

@@ -35,7 +35,7 @@ from riderless.models.plant.plant import Plant, Scenario
 LOOK_EVERY = 0.02  # s of the run between two looks at clock and operator
 
 
-class HandledPlant(Protocol):
+class _HandledPlant(Protocol):
     """Plant in memory that somebody handles while it moves; `experiments.emulation.plaything.PlayedPlant` is one."""
 
     plant: Plant
@@ -51,7 +51,7 @@ def run_paced(
     folder: Path,
     rig: Rig,
     schedule: Controller,
-    make_plant: Callable[[Rig, Scenario, Emulation], HandledPlant],
+    make_plant: Callable[[Rig, Scenario, Emulation], _HandledPlant],
     scenario: Scenario,
     operator: Operator,
     watch: Callable[[np.void, float], None],
@@ -130,7 +130,7 @@ def require_unwired(rig: Rig) -> None:
 def _run_ticks(
     loop: LoopState,
     bench: LockstepBench,
-    handled: HandledPlant,
+    handled: _HandledPlant,
     bus: float,
     dt: float,
     rows: np.ndarray,
