@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from riderless.experiments.commands._options import refuse_ignored
+from riderless.hil.output_file import OutputFile
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.hil.controllers.timing import LoopTiming
     from riderless.hil.design.closed_loop import SampledLoop
     from riderless.hil.design.schedule import GainSchedule
-    from riderless.hil.output_file import OutputFile
     from riderless.models.linear.prescribed_steer import InnerLoop
     from riderless.models.parameters import Bicycle
 
@@ -38,7 +39,6 @@ def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: 
     InputError
         Options that do not go together, or no such drive.
     """
-    from riderless.experiments.commands._options import refuse_ignored
     from riderless.models.linear.prescribed_steer import InnerLoop
 
     if kind == "torque":

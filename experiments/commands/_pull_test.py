@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from riderless.experiments.commands._options import refuse_ignored
+
 if TYPE_CHECKING:
     from riderless.hil.commissioning.pull_test import PullEstimate
     from riderless.hil.rig.rig import Rig
@@ -46,7 +48,6 @@ def tell_pull_test(
     write : callable
         Puts values into the rig file, if a person wants that; returns where the old file is kept, None if nobody does.
     """
-    from riderless.experiments.commands._options import refuse_ignored
     from riderless.experiments.terminal.console import emit_json
     from riderless.hil.commissioning.pull_results import pull_test_values
     from riderless.hil.commissioning.pull_table import read_pull_table

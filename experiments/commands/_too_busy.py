@@ -1,13 +1,12 @@
 """Exit code of a computer that was too busy for a ride, and the floor beside a ride."""
 
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from riderless.hil.commissioning.floor import Floor as MeasuredFloor
     from riderless.hil.runners.operator import Outcome
 

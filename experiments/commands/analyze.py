@@ -14,6 +14,8 @@ from riderless.experiments.commands._options import (
     know_law,
     require_law_used,
 )
+from riderless.hil.memory import use_memory
+from riderless.models.errors import InputError
 
 
 def analyze(
@@ -64,7 +66,6 @@ def analyze(
     from riderless.experiments.reports.analyze import analyze as analyze_sources
     from riderless.experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
     from riderless.experiments.terminal.progress import analysing
-    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     know_law(controller)
@@ -99,8 +100,6 @@ def analyze(
 
 def _parse_window(text: str | None) -> tuple[float, float] | None:
     """Read FROM:TO as two times [s]."""
-    from riderless.models.errors import InputError
-
     if text is None:
         return None
     try:

@@ -1,12 +1,14 @@
 """`riderless calibrate`: offsets, mounting, zeros, signs, wheel and drive of a machine, measured and written down."""
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import ArmUnattended, names_in
+from riderless.experiments.commands._options import ArmUnattended, names_in, refuse_ignored, require_attended
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.hil.rig.rig import Rig
@@ -40,10 +42,8 @@ def calibrate(
     on; Ctrl-C ends everything, with the drive off and the file as it was. Exit code 1 if a step failed.
     """
     import math
-    from contextlib import ExitStack
 
     from riderless.experiments.commands._machines import paths_of, require_one_machine
-    from riderless.experiments.commands._options import require_attended
     from riderless.experiments.commands._pull_test import tell_pull_test
     from riderless.experiments.emulation.workstand import StandIn, start_by_hand
     from riderless.experiments.terminal.calibration import (
@@ -56,7 +56,6 @@ def calibrate(
     from riderless.hil.commissioning.calibration_results import Notes
     from riderless.hil.commissioning.calibration_steps import CALIBRATION_PARTS
     from riderless.hil.rig.file import read_rig
-    from riderless.models.errors import InputError
 
     rig = read_rig(rig_file)
     rig.calibrated()
@@ -126,7 +125,6 @@ def _require_sweep(rig: "Rig", parts: list[str], added_inertia: float, torque: f
     """
     from riderless.hil.commissioning.calibration_steps import sweep_torque
     from riderless.hil.commissioning.drive_calibration import front_inertia
-    from riderless.models.errors import InputError
 
     if rig.drive is None:
         sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)
@@ -140,8 +138,6 @@ def _require_sweep(rig: "Rig", parts: list[str], added_inertia: float, torque: f
 
 def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
     """Refuse options of parts that are not measured, and of writing where nothing is written."""
-    from riderless.experiments.commands._options import refuse_ignored
-
     if "wheel" not in parts:
         refuse_ignored(context, "rollout_m", because="--only leaves the wheel out; leave it out too, or add wheel")
     if "drive" not in parts:

@@ -5,9 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import AllowedLaws, ArmUnattended, LivePage, feed_of, require_allowed_laws
+from riderless.experiments.commands._options import (
+    AllowedLaws,
+    ArmUnattended,
+    LivePage,
+    feed_of,
+    refuse_ignored,
+    require_allowed_laws,
+    require_attended,
+)
 from riderless.experiments.commands._too_busy import TOO_BUSY
 from riderless.experiments.commands._whole_numbers import MOST_SEED
+from riderless.experiments.commands.warmup import compile_once
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.hil.rig.rig import Rig
@@ -64,8 +74,6 @@ def campaign(
     asked before each run.
     """
     from riderless.experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
-    from riderless.experiments.commands._options import refuse_ignored
-    from riderless.experiments.commands.warmup import compile_once
     from riderless.experiments.terminal.campaign_display import (
         TerminalDisplay,
         UnattendedDisplay,
@@ -75,7 +83,6 @@ def campaign(
     )
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.experiments.terminal.operator import heed
-    from riderless.models.errors import InputError
 
     require_allowed_laws(file, controller or ())
     whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
@@ -132,7 +139,6 @@ def _ports_of(machine: "Rig | None", given: list[str], unattended: bool) -> tupl
     That is before a folder is made, and before anybody is asked to hold a bicycle that is not there.
     """
     from riderless.experiments.commands._machines import paths_of
-    from riderless.experiments.commands._options import require_attended
     from riderless.hil.runners.session import open_ports
 
     if machine is None:

@@ -1,11 +1,12 @@
 """`riderless check`: is this machine wired as its rig says, and is it safe to arm?"""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import ArmUnattended
+from riderless.experiments.commands._options import ArmUnattended, require_attended
 
 if TYPE_CHECKING:
     from riderless.hil.commissioning.steps import Step, StepResult
@@ -25,10 +26,7 @@ def check(
     The front wheel hangs free for the last steps. Ctrl-C ends it at once, with the drive off. Exit code 1 if
     anything is not in order.
     """
-    from contextlib import nullcontext
-
     from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of
-    from riderless.experiments.commands._options import require_attended
     from riderless.experiments.emulation.workstand import start_by_hand
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.firmware_interface.child_processes import QUIET_SPAWN

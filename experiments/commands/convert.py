@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import Force, Trust
+from riderless.hil.output_file import OutputFile, files_read
 
 
 def convert(
@@ -22,7 +23,6 @@ def convert(
     the names of its symbols.
     """
     from riderless.experiments.terminal.console import emit_json, print_line
-    from riderless.hil.output_file import OutputFile, files_read
     from riderless.models.exchange.files import bicycle_text, read_bicycle
 
     place = OutputFile(out, "the bicycle", force, files_read(bike)) if out else None

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, require_figure
+from riderless.experiments.commands._options import Force, Trust, refuse_ignored, require_figure
+from riderless.hil.output_file import OutputFile, files_read
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.experiments.analysis.identification.identifiability import WeaveMeasurability
@@ -70,12 +72,10 @@ def design(
         whole_loop_growth,
     )
     from riderless.experiments.commands._machines import named_rig
-    from riderless.experiments.commands._options import refuse_ignored
     from riderless.experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
     from riderless.hil.controllers.timing import LoopTiming
     from riderless.hil.design.compensators.registry import COMPENSATORS
     from riderless.hil.design.methods import design as design_gains
-    from riderless.hil.output_file import OutputFile, files_read
     from riderless.models.catalogue import load_bicycle
 
     rig = named_rig(bike, trust)
@@ -125,7 +125,6 @@ def _options(
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
     from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options
     from riderless.experiments.commands._machines import names_method
-    from riderless.models.errors import InputError
 
     named = [_option(text) for text in given]
     options = dict(named)
@@ -259,7 +258,6 @@ def _option(text: str) -> tuple[str, Any]:
     """NAME=VALUE, the value read as TOML reads it: a number, a list of numbers, or the name of a bicycle or method."""
     import tomllib
 
-    from riderless.models.errors import InputError
     from riderless.models.file_format import load_toml
 
     name, _, value = text.partition("=")

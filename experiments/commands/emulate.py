@@ -1,11 +1,13 @@
 """`riderless emulate`: a virtual bicycle as a serial device."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from riderless.experiments.commands._options import Trust
 from riderless.experiments.commands._whole_numbers import MOST_SEED
+from riderless.models.errors import InputError
 
 SHORTEST_SPACING = 0.2  # s
 KICKED_FOR = 4 * 3600.0  # s, where no end is given
@@ -40,7 +42,6 @@ def emulate(
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.hil.rig.rig import Rig
     from riderless.models import catalogue
-    from riderless.models.errors import InputError
 
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
         if not value >= 0.0 or (name == "kick-every" and value == np.inf):
@@ -81,8 +82,6 @@ def emulate(
 
 def _from_anywhere(bike: str) -> str:
     """Name a bicycle so that a terminal in another folder finds it: its name in the catalogue, or the whole path."""
-    from pathlib import Path
-
     from riderless.models.catalogue import BICYCLE_SUFFIX
 
     return str(Path(bike).resolve()) if bike.endswith(BICYCLE_SUFFIX) else bike

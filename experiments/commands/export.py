@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import DEFAULT, Force, LawFileOption, MaxMemory, know_law, require_law_used
+from riderless.hil.memory import use_memory
+from riderless.hil.output_file import OutputFile
 
 
 def export(
@@ -31,8 +33,6 @@ def export(
     from riderless.experiments.terminal.progress import passing
     from riderless.hil.logs.export import export_run
     from riderless.hil.logs.log import read_run
-    from riderless.hil.memory import use_memory
-    from riderless.hil.output_file import OutputFile
 
     use_memory(max_memory)
 

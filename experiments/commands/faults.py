@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riderless.experiments.commands._options import refuse_ignored
 from riderless.experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.experiments.fault_injection.cases import CaseOptions, FaultCase
@@ -83,8 +85,6 @@ def faults(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options of many cases beside --case and --search, and of simulated time beside --real-time."""
-    from riderless.experiments.commands._options import refuse_ignored
-
     if context.params["case"] is not None:
         why = "--case plays one case; leave it out, or --case"
         refuse_ignored(context, "count", "jobs", "doc", "search", because=why)
@@ -102,7 +102,6 @@ def _options(length: float | None, together: int, threats: str, bicycles: str | 
     """Read the options of the cases."""
     from riderless.experiments.fault_injection.cases import CaseOptions
     from riderless.experiments.fault_injection.threats.fault_list import ThreatPool
-    from riderless.models.errors import InputError
 
     if threats not in list(ThreatPool):
         raise InputError(f"--threats must be one of {', '.join(ThreatPool)}, found {threats!r}; choose one")
@@ -114,8 +113,6 @@ def _options(length: float | None, together: int, threats: str, bicycles: str | 
 
 def _number(case: str) -> int:
     """Read the number of a case."""
-    from riderless.models.errors import InputError
-
     try:
         return int(case)
     except ValueError:
@@ -128,7 +125,6 @@ def _case(case: str, seed: int, options: "CaseOptions") -> "FaultCase":
     """Make the case that was asked for, by its number or by the code of a search."""
     from riderless.experiments.fault_injection.cases import draw_case
     from riderless.experiments.fault_injection.search.genes import CODE_PREFIX, case_of_genes, genes_of_code
-    from riderless.models.errors import InputError
 
     if case.startswith(CODE_PREFIX):
         return case_of_genes(genes_of_code(case, options), options)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riderless.experiments.commands._options import Force
+from riderless.hil.output_file import OutputFile, files_read
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.experiments.reports.hazards import Hazard
@@ -32,8 +34,6 @@ def hazards(
     from riderless.experiments.reports.hazards_pdf import write_hazards_sheet
     from riderless.experiments.terminal.console import emit_json, screen
     from riderless.hil.logs.provenance import provenance
-    from riderless.hil.output_file import OutputFile, files_read
-    from riderless.models.errors import InputError
 
     sheet = None if out is None else OutputFile(out, "the sheet of hazards", force, files_read(rig_file))
     if sheet is not None:

@@ -12,10 +12,12 @@ from riderless.experiments.commands._options import (
     MaxMemory,
     know_law,
     names_in,
+    refuse_ignored,
     require_figure,
     require_law_of,
 )
 from riderless.experiments.commands._whole_numbers import MOST_JOBS
+from riderless.hil.memory import use_memory
 
 
 def identify(
@@ -67,7 +69,6 @@ def identify(
     from riderless.experiments.reports.theory import save_figure
     from riderless.experiments.terminal.console import emit_json, print_blocks, print_written, progress_screen
     from riderless.experiments.terminal.progress import analysing
-    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     _refuse_ignored(context)
@@ -102,8 +103,6 @@ def identify(
 
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a table of eigenvalues, or a fit without profiles, has no use for."""
-    from riderless.experiments.commands._options import refuse_ignored
-
     if not context.params["eigenvalues"]:
         refuse_ignored(context, "v0", because="it is for tables of eigenvalues; add --eigenvalues or leave it out")
         if not context.params["profile"]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import DEFAULT, MaxMemory
+from riderless.hil.memory import use_memory
 
 
 def info(
@@ -17,7 +18,6 @@ def info(
     from riderless.experiments.terminal.console import emit_json, screen
     from riderless.hil.logs.log import read_run
     from riderless.hil.loop.tick_record import COUNTERS
-    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
 

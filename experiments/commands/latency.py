@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import Force
+from riderless.experiments.commands._options import Force, refuse_ignored
 from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS
+from riderless.hil.output_file import OutputFile, files_read
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.hil.commissioning.latency_measure import TrialMeasurement
@@ -43,15 +45,12 @@ def latency(
     import json
 
     from riderless.experiments.commands._machines import rig_of
-    from riderless.experiments.commands._options import refuse_ignored
     from riderless.experiments.emulation.plaything import answering_devices
     from riderless.experiments.terminal.console import emit_json, screen
     from riderless.experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
     from riderless.hil.commissioning.latency_measure import LatencyTrial, measure_latency
     from riderless.hil.logs.json_values import plain
-    from riderless.hil.output_file import OutputFile, files_read
     from riderless.hil.runners.latency_certificate import UNFIT, keep_latency_result
-    from riderless.models.errors import InputError
 
     rig = rig_of(rig_file)
     rig = rig if rate is None else replace(rig, rate=rate)

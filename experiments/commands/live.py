@@ -1,6 +1,7 @@
 """`riderless live`: the page beside a machine, or a finished run or a log of others on the same page."""
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 from riderless.experiments.commands._options import LawFilesOption, Preset, know_law, require_law_of
 from riderless.experiments.commands._whole_numbers import MOST_PROCESS
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
+from riderless.models.errors import InputError
 
 
 def live(
@@ -43,8 +45,6 @@ def live(
     page is never the only stop: opening or closing it changes nothing at the machine. A finished run, and a log of
     others as `riderless analyze` reads it, plays at 0.1 to 10 times its speed. Ctrl-C ends it.
     """
-    from contextlib import ExitStack
-
     from riderless.experiments.live.beside import LiveTeller
     from riderless.experiments.live.foxglove.launch import foxglove_beside
     from riderless.experiments.live.hello import law_wanted
@@ -54,7 +54,6 @@ def live(
     from riderless.experiments.recordings.runs import run_of
     from riderless.experiments.terminal.console import emit_json, screen
     from riderless.hil.live.layout import find_shared_areas
-    from riderless.models.errors import InputError
 
     how = {"mapping": mapping, "preset": preset, "bicycle": bicycle, "trust": trust}
     if run is None and any(how.values()):

@@ -1,10 +1,13 @@
 """`riderless monitor`: live values, no torque."""
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +21,6 @@ def monitor(
     duration: Annotated[float, typer.Option(help="s; until Ctrl-C by default.")] = math.inf,
 ) -> None:
     """Show what the devices say, in SI units and the bicycle's axes; the drive stays off."""
-    from contextlib import nullcontext
-
     from rich.live import Live
 
     from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of
@@ -28,7 +29,6 @@ def monitor(
     from riderless.firmware_interface.child_processes import QUIET_SPAWN
     from riderless.hil.commissioning.steps import Step, StepResult, go_through
     from riderless.hil.design.methods import design
-    from riderless.models.errors import InputError
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import DEFAULT, Force, MaxMemory
+from riderless.hil.memory import use_memory
 
 
 def package(
@@ -28,7 +29,6 @@ def package(
     from riderless.experiments.campaigns.data_package import PackageTerms, write_data_package
     from riderless.experiments.terminal.console import emit_json, print_line, progress_screen
     from riderless.hil.logs.folders import own_name
-    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     terms = PackageTerms(licence, title or own_name(source), tuple(author or ()))

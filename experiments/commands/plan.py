@@ -1,14 +1,14 @@
 """`riderless plan`: on paper, which sensors, speeds, controllers and minutes give which precision."""
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust, names_in
+from riderless.experiments.commands._options import Trust, names_in, refuse_ignored
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from riderless.experiments.experiment_design.paper_windows import PaperKick, Sensors
     from riderless.experiments.experiment_design.plan import Lab
     from riderless.hil.rig.rig import Rig
@@ -53,11 +53,9 @@ def plan(
     cannot be told apart, and what would part it.
     """
     from riderless.experiments.commands._machines import rig_for_plan
-    from riderless.experiments.commands._options import refuse_ignored
     from riderless.experiments.experiment_design.plan import plan_experiment
     from riderless.experiments.reports.plan import plan_blocks, plan_document
     from riderless.experiments.terminal.console import emit_json, print_blocks, progress_screen
-    from riderless.models.errors import InputError
 
     if not 0.0 < minutes <= MOST_MINUTES:
         raise InputError(
@@ -87,7 +85,6 @@ def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]"
     from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, grid_over
     from riderless.experiments.experiment_design.plan import Lab
     from riderless.experiments.terminal.console import parse_speeds
-    from riderless.models.errors import InputError
 
     v = parse_speeds(speeds)
     if min(v) <= 0.0:
@@ -109,7 +106,6 @@ def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]"
 def _kicks(by: str, share: float, durations: str) -> "list[PaperKick]":
     from riderless.experiments.emulation.hand import KICK_LEAN_RATE
     from riderless.experiments.experiment_design.paper_windows import PaperKick
-    from riderless.models.errors import InputError
 
     if by not in ("drive", "hand", "both"):
         raise InputError(f"wanted a kick by drive, hand or both, found '{by}'")
@@ -141,8 +137,6 @@ def _numbers(option: str, text: str, least: float, most: float, unit: str) -> li
         That each may be.
     unit : str
     """
-    from riderless.models.errors import InputError
-
     found = []
     for part in text.split(","):
         found.append(_number(part))
@@ -154,8 +148,6 @@ def _numbers(option: str, text: str, least: float, most: float, unit: str) -> li
 def _against(text: str) -> dict[str, float]:
     """Read "steer_damping = 0.3, drive_gain = 0.9"; raises InputError."""
     from math import isfinite
-
-    from riderless.models.errors import InputError
 
     found: dict[str, float] = {}
     for part in names_in("--against", text):

@@ -1,5 +1,6 @@
 """`riderless play`: an emulated bicycle in the browser, to kick and to break."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from riderless.experiments.commands._options import Trust
 from riderless.experiments.commands._whole_numbers import MOST_SEED
+from riderless.experiments.commands.warmup import compile_once
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 
 
@@ -32,10 +34,8 @@ def play(
     """
     import sys
     import tempfile
-    from contextlib import ExitStack
 
     from riderless.experiments.commands._machines import emulated_rig_of_name, make_toy, open_browser, require_playable
-    from riderless.experiments.commands.warmup import compile_once
     from riderless.experiments.live.launch import LiveServerProcess, heed_ending
     from riderless.experiments.live.play import PlaySession
     from riderless.experiments.terminal.console import emit_json, progress_screen, screen

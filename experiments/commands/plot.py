@@ -14,6 +14,7 @@ from riderless.experiments.commands._options import (
     know_law,
     require_law_of,
 )
+from riderless.hil.memory import use_memory
 
 
 def plot(
@@ -38,7 +39,6 @@ def plot(
     from riderless.experiments.reports.analysis_text import remark_blocks
     from riderless.experiments.reports.timeline.plot import plot_recording
     from riderless.experiments.terminal.console import emit_json, print_blocks, print_written, screen
-    from riderless.hil.memory import use_memory
 
     use_memory(max_memory)
     know_law(controller)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import DEFAULT, LawFileOption, MaxMemory, know_law, require_law_used
+from riderless.hil.memory import use_memory
 
 
 def replay(
@@ -21,7 +22,6 @@ def replay(
     from riderless.experiments.terminal.console import emit_json, progress_screen, screen
     from riderless.experiments.terminal.progress import passing
     from riderless.hil.logs.log import read_run
-    from riderless.hil.memory import use_memory
     from riderless.hil.runners.replay import replay as replayed
 
     use_memory(max_memory)

@@ -1,11 +1,20 @@
 """`riderless run`: a controller on a bicycle, real or emulated."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import ArmUnattended, LivePage, Trust, feed_of
+from riderless.experiments.commands._options import (
+    ArmUnattended,
+    LivePage,
+    Trust,
+    feed_of,
+    refuse_ignored,
+    require_attended,
+)
 from riderless.experiments.commands._path import (
     PathOption,
     asked_path,
@@ -16,10 +25,9 @@ from riderless.experiments.commands._path import (
 )
 from riderless.experiments.commands._too_busy import TOO_BUSY, HostDelays, floor_beside, judged_beside
 from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
+from riderless.experiments.commands.warmup import compile_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from riderless.hil.controllers.controller import Controller
     from riderless.hil.loop.reference import Reference
     from riderless.hil.rig.rig import Rig
@@ -79,8 +87,6 @@ def run(
     [ and ], or the arrows, kick it to the left and to the right. A real one is armed without a terminal only with
     --yes-arm-unattended. Exit code 1: machine or program failed; 3: this computer was too busy.
     """
-    from contextlib import ExitStack
-
     from riderless.experiments.commands._machines import (
         emulated_rig_of,
         gains_of,
@@ -88,8 +94,6 @@ def run(
         require_duration,
         rig_of,
     )
-    from riderless.experiments.commands._options import require_attended
-    from riderless.experiments.commands.warmup import compile_once
     from riderless.experiments.emulation.hand import RELEASE_DELAY, Hand
     from riderless.experiments.emulation.workstand import start_twin
     from riderless.experiments.terminal.console import progress_screen
@@ -184,7 +188,6 @@ def _require_rideable(
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
     from riderless.experiments.commands._machines import names_method, require_one_machine
-    from riderless.experiments.commands._options import refuse_ignored
 
     given = context.params
     require_one_machine(given["emulated"], given["port"])

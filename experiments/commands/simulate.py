@@ -1,12 +1,13 @@
 """`riderless simulate`: bicycles in simulated time, one or many."""
 
+from collections.abc import Sequence
 from math import degrees, radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust
+from riderless.experiments.commands._options import Trust, refuse_ignored
 from riderless.experiments.commands._path import (
     PathOption,
     asked_path,
@@ -16,10 +17,10 @@ from riderless.experiments.commands._path import (
     route_of,
 )
 from riderless.experiments.commands._whole_numbers import MOST_JOBS, MOST_SEED, MOST_SEEDS
+from riderless.experiments.commands.warmup import compile_once
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from riderless.experiments.campaigns.sweeps import SweepCase
     from riderless.hil.controllers.controller import Controller
     from riderless.hil.rig.path_file import AskedPath
@@ -99,12 +100,10 @@ def simulate(
     """
     from riderless.experiments.campaigns.sweeps import simulate_all
     from riderless.experiments.commands._machines import require_duration
-    from riderless.experiments.commands.warmup import compile_once
     from riderless.experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from riderless.experiments.terminal.progress import watching
     from riderless.hil.logs.folders import new_folder, run_folder
     from riderless.hil.runners.emulation import Emulation
-    from riderless.models.errors import InputError
     from riderless.models.plant.plant import SteerDrive, Surroundings
 
     require_duration(duration)
@@ -153,7 +152,6 @@ def simulate(
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a treadmill, a cluster or a method of design would make idle."""
     from riderless.experiments.commands._machines import names_method
-    from riderless.experiments.commands._options import refuse_ignored
 
     given = context.params
     if not given["floor"]:
@@ -213,7 +211,6 @@ def _cases(
 def _require_path_of_lane(schedule: "Controller", ride: "AskedPath | None", rig: "Rig") -> None:
     """Refuse a method that keeps a lane where nothing says which; gains from a file have a belt to ride on."""
     from riderless.hil.design.schedule import needs_place
-    from riderless.models.errors import InputError
 
     if ride is None and rig.place is None and needs_place(schedule):
         raise InputError(
@@ -224,8 +221,6 @@ def _require_path_of_lane(schedule: "Controller", ride: "AskedPath | None", rig:
 
 def _require_sensible(given: dict[str, float]) -> None:
     """Refuse what no bicycle survives: a slip of the pen, or of the unit."""
-    from riderless.models.errors import InputError
-
     for option, value in given.items():
         most, unit, what = _MOST[option]
         if not abs(value) <= most:
@@ -234,8 +229,6 @@ def _require_sensible(given: dict[str, float]) -> None:
 
 def _wheels_touch(degrees_of_lean: float) -> float:
     """Lean at which training wheels touch [rad]; refuses one at which they carry the bicycle all the time."""
-    from riderless.models.errors import InputError
-
     if 0.0 < degrees_of_lean < _LEAST_WHEELS_DEG:
         raise InputError(
             f"--training-wheels that touch at {degrees_of_lean:g} deg carry the bicycle: give the lean in deg, "
@@ -246,8 +239,6 @@ def _wheels_touch(degrees_of_lean: float) -> float:
 
 def _require_start_within(rig: "Rig", scenario: "Scenario") -> None:
     """Refuse a state at the release that is beyond the limits of the machine: the drive would go off at once."""
-    from riderless.models.errors import InputError
-
     for what, angle, limit in zip(("lean", "steer"), scenario.x0, (rig.limits.lean, rig.limits.steer), strict=False):
         if abs(angle) > limit.value:
             raise InputError(
@@ -258,7 +249,6 @@ def _require_start_within(rig: "Rig", scenario: "Scenario") -> None:
 
 def _scenario(v: float, seed: int, start: list[float], pushes: "list[Kick | Knock]", floor: bool) -> "Scenario":
     """Let a bicycle go at a state (phi, delta, phi_dot, delta_dot) [deg, deg/s], and push it now and then."""
-    from riderless.models.errors import InputError
     from riderless.models.plant.plant import Scenario
     from riderless.models.plant.scenario import INITIAL_RATE_MAX
 
@@ -297,8 +287,6 @@ def _pushes(kicks: list[str], knocks: list[str]) -> "list[Kick | Knock]":
 
 def _numbers(option: str, text: str, n: int) -> list[float]:
     """`n` numbers with commas between."""
-    from riderless.models.errors import InputError
-
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import Force, Trust, require_figure
+from riderless.models.errors import InputError
 
 
 def turns(
@@ -26,7 +27,6 @@ def turns(
     from riderless.experiments.terminal.console import emit_json, print_written, require_speed
     from riderless.experiments.terminal.turns import show_families, show_turn, turn_document
     from riderless.models import catalogue
-    from riderless.models.errors import InputError
 
     ways = {
         "--lean and --steer": (lean is not None, steer is not None),
