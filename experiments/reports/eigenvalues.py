@@ -1,4 +1,4 @@
-"""Figures of eigenvalues and residuals over speed, and the style of all figures of the report.
+"""Figures of eigenvalues over speed and in the complex plane, of residuals, and the style of all figures of the report.
 
 matplotlib is imported inside the functions (it costs half a second that no other command should pay)
 and without pyplot: nothing here needs a display or leaves global state behind. Colours are a
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 LEAST_SPEEDS = 0.05  # m/s that an axis of speeds shows: windows of one run differ by less than its numbers have digits
+PLANE_MARGIN = 0.6  # 1/s, around what was measured
 LETTERS_ACROSS = 54  # of the widest words of a legend in two columns, which a figure has room for
 
 PALETTE = {  # name: (light, dark)
@@ -375,3 +376,39 @@ def make_texts_harmless(figure: "Figure") -> None:
         if isinstance(text, Text) and text not in numbers:
             text.set_parse_math(False)
             text.set_text(harmless(text.get_text(), keep="\n"))
+
+
+def plane_figure(series: Sequence[Series]) -> "Figure":
+    """Windows in the complex plane, with what the same fit makes of the model (open), and theory's path over speed."""
+    with figure_style():
+        figure = new_figure(5.5, 4.6)
+        ax = figure.subplots()
+        legend: dict[str, Any] = {}
+        for colour, marker, one in styled(series):
+            if one.curve is not None:
+                values = one.curve.values.reshape(len(one.curve.v), -1)
+                ax.plot(values.real, values.imag, color=colour, lw=1.1, alpha=0.7)
+            if not one.comparisons:
+                continue
+            like = np.array([c.prediction.like for c in one.comparisons])
+            ax.plot(like.real, like.imag, marker, mfc="none", mec=colour, ms=7.0, mew=0.8)
+            fits = [c.fit for c in one.comparisons]
+            legend[one.label] = ax.errorbar(
+                [fit.re for fit in fits],
+                [fit.im for fit in fits],
+                xerr=[BAR_STDS * fit.re_std for fit in fits],
+                yerr=[BAR_STDS * fit.im_std for fit in fits],
+                fmt=marker,
+                color=colour,
+                **ERROR_BAR_STYLE,
+            )
+        ax.axvline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+        ax.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
+        fits = [c.fit for one in series for c in one.comparisons]
+        if fits:
+            seen, (across, up) = np.array([fit.eigenvalue for fit in fits]), bars_of(fits)
+            (left, right), (low, high) = range_with_bars(seen.real, across), range_with_bars(seen.imag, up)
+            ax.set_xlim(min(left, 0.0) - PLANE_MARGIN, max(right, 0.0) + PLANE_MARGIN)
+            ax.set_ylim(max(0.0, low - PLANE_MARGIN), high + PLANE_MARGIN)
+        legend_above(figure, legend)
+    return figure

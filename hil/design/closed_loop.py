@@ -10,14 +10,13 @@ its torque: it need not be quick.
 """
 
 import math
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riderless.hil.controllers.controller import Controller, LinearLaw
 from riderless.hil.design.loop_parts import lane_part, starts
-from riderless.hil.design.loop_parts.hardware import LoopHardware as LoopHardware
 from riderless.hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
 from riderless.hil.design.loop_parts.instruments import gyro_readings as gyro_readings
 from riderless.hil.design.loop_parts.instruments import instrument_map as instrument_map
@@ -41,6 +40,29 @@ PLANTS_KEPT = 8  # speeds at which plant and readings are kept: a window asks fo
 _DELAY_ROUNDING = 1e-9  # of a sample
 Kept = TypeVar("Kept")
 _ESTIMATES_USED = tuple(OBSERVER_PART.start + OBSERVED.index(name) for name in ("psi_dot", "phi"))
+
+
+class LoopHardware(Protocol):
+    """Part of a rig that its sampled loop depends on; `riderless.hil.rig.rig.Rig` has all of it."""
+
+    @property
+    def bicycle(self) -> Bicycle: ...
+    @property
+    def observer(self) -> Observer: ...
+    @property
+    def dt(self) -> float: ...
+    @property
+    def drive(self) -> InnerLoop | None: ...
+    @property
+    def drive_lag(self) -> float: ...
+    @property
+    def command_delay(self) -> float | None: ...
+    @property
+    def x_imu(self) -> float: ...
+    @property
+    def z_imu(self) -> float: ...
+    @property
+    def place(self) -> PlaceSettings | None: ...
 
 
 class SampledLoop:

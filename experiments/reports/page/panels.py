@@ -11,7 +11,7 @@ from riderless.experiments.analysis.comparison.compare import figure7_residuals
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import SAMPLED_LOOP, Theory, value_unit
 from riderless.experiments.recordings.published import Figure7
-from riderless.experiments.reports import complex_plane, eigenvalues
+from riderless.experiments.reports import eigenvalues
 from riderless.experiments.reports.eigenvalues import Bands, Curve, Series
 from riderless.experiments.reports.page.numbered import NumberedWindow, origin_text
 from riderless.experiments.theory.modes import kicked_modes
@@ -43,7 +43,7 @@ def bicycle_panels(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -
             "bicycle": name,
             "eigenvalues": eigenvalues.eigenvalue_figure(series, others, published),
             "residuals": eigenvalues.residual_figure(series) if own else None,
-            "plane": complex_plane.plane_figure(series) if own else None,
+            "plane": eigenvalues.plane_figure(series) if own else None,
             "shares": _shares(groups),
             "origin": origin_text(own),
             "figure7": figure7_residuals(published) if published is not None else None,

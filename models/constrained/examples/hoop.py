@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riderless.firmware_interface.kernels import njit
-from riderless.models.constrained.eliminate import eliminate
 from riderless.models.errors import InputError
 
 HOOP_CONSTRAINTS = ("profile", "energy", "slip", "normal")
@@ -129,7 +128,7 @@ def hoop_unknowns(hoop, E, lam, s, A):
     A[3, 0], A[3, 1], A[3, 2], A[3, 3] = 0.0, 0.0, 0.0, across + swing * ez
     A[3, 4] = -(drift * ez + lam * along)
 
-    eliminate(A)
+    _eliminate(A)
     return A[0, 4], A[1, 4], A[2, 4], A[3, 4]
 
 
@@ -229,3 +228,28 @@ def roll(
     steps, settled = round(duration / h), round(settling / h)
     left, traversals, s = _roll(hoop, float(lam), s, float(h), steps, settled, float(limit), worst)
     return Roll(worst, traversals, left * h if left >= 0 else np.nan, np.array(s))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _eliminate(A):
+    """Solve in place the system whose matrix is `A[:, :-1]`; the solution replaces the last column.
+
+    Partial pivoting, no allocation. A singular matrix gives inf or nan, for the caller to notice.
+    """
+    n = A.shape[0]
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        if pivot != k:
+            for j in range(k, n + 1):
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+        for i in range(k + 1, n):
+            factor = A[i, k] / A[k, k]
+            for j in range(k + 1, n + 1):
+                A[i, j] -= factor * A[k, j]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            A[k, n] -= A[k, j] * A[j, n]
+        A[k, n] /= A[k, k]

@@ -10,7 +10,7 @@ import pytest
 from riderless.experiments.analysis.comparison.compare import SampleStatistics
 from riderless.experiments.datatypes import Fit
 from riderless.experiments.reports import eigenvalues, loop
-from riderless.experiments.reports.complex_plane import plane_figure
+from riderless.experiments.reports.eigenvalues import plane_figure
 from riderless.experiments.reports.html import typeset_number
 from riderless.experiments.reports.page.window_pictures import PictureAxis, envelope, round_step
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from riderless.hil.controllers.lti import LTIController
+from riderless.hil.design.closed_loop import LoopHardware
 from riderless.hil.design.control_systems import control_systems
-from riderless.hil.design.loop_parts.hardware import LoopHardware
 from riderless.hil.design.margins import margins
 from riderless.hil.design.methods import design
 from riderless.hil.design.sampled_plant import LoopTiming, sampled_model
