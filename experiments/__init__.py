@@ -5,8 +5,8 @@
 
 from typing import TYPE_CHECKING
 
+from riderless import lazy
 from riderless.experiments.blas_threads import use_one_blas_thread
-from riderless.models.lazy_door import lazy
 
 use_one_blas_thread()  # before anything of numpy's is loaded, where that can be
 
@@ -41,16 +41,6 @@ __all__ = [
     "run_campaign",
     "write_report",
 ]
-_PLACES = {
-    "riderless.experiments.campaigns.session": ("CampaignResult", "run_campaign"),
-    "riderless.experiments.datatypes": ("Comparison", "Fit", "Prediction", "Rejected", "Response", "Window"),
-    "riderless.experiments.recordings.read": ("find_recordings", "read_recording"),
-    "riderless.experiments.reports.analyze": ("analyze",),
-    "riderless.experiments.reports.html": ("ReportInput", "write_report"),
-    "riderless.experiments.reports.identify": ("IdentificationResult", "identify_parameters"),
-    "riderless.experiments.reports.loop": ("plot_design",),
-    "riderless.experiments.reports.result": ("AnalysisResult",),
-    "riderless.experiments.reports.theory": ("plot_eigenvalues",),
-}
+
 if not TYPE_CHECKING:  # a type checker reads the imports above
-    __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})
+    __getattr__, __dir__ = lazy(__name__, __file__)

@@ -3,8 +3,9 @@
 Names are loaded when they are first used, so that importing this room costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from riderless import lazy
 
 if TYPE_CHECKING:
     from riderless.firmware_interface.calibration import Calibration
@@ -45,29 +46,5 @@ __all__ = [
     "spawn",
 ]
 
-_HOMES = {  # module -> names, as above
-    "calibration": ("Calibration",),
-    "devices.driver": ("Device", "DeviceRequirements", "DeviceSetting", "Introduction"),
-    "devices.registry": ("device", "device_names"),
-    "errors": ("DeviceError",),
-    "node.hello": ("Hello", "ask_hello"),
-    "port": ("FoundPort", "SerialPort", "found_ports", "open_port"),
-    "twins.faults": ("Fault", "FaultKind"),
-    "twins.machine": ("MachineConfig", "StationConfig", "VirtualMachine"),
-    "twins.twin": ("TwinConfig",),
-    "twins.virtual_node": ("NodeConfig", "VirtualNode", "VirtualProcess", "spawn"),
-}
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a name of this door from its module."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    """Names of this door."""
-    return sorted(__all__)
+if not TYPE_CHECKING:  # a type checker reads the imports above
+    __getattr__, __dir__ = lazy(__name__, __file__)

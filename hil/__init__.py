@@ -6,7 +6,7 @@ or on a machine by `run_realtime`, and logs by `read_run` and `replay`.
 
 from typing import TYPE_CHECKING
 
-from riderless.models.lazy_door import lazy
+from riderless import lazy
 
 if TYPE_CHECKING:
     from riderless.hil.controllers.compiled import CompiledController, read_law
@@ -78,32 +78,5 @@ __all__ = [
     "simulate",
 ]
 
-_PLACES = {
-    "riderless.hil.controllers.compiled": ("CompiledController", "read_law"),
-    "riderless.hil.controllers.law_file": ("name_law",),
-    "riderless.hil.controllers.lti": ("LTIController",),
-    "riderless.hil.design.control_systems": ("ControlSystems", "control_systems"),
-    "riderless.hil.design.margins": ("Margins", "margins"),
-    "riderless.hil.design.methods": ("design",),
-    "riderless.hil.design.compensators.methods": ("design_compensator",),
-    "riderless.hil.design.sampled_plant": ("LoopTiming", "sampled_model"),
-    "riderless.hil.design.schedule": ("GainSchedule",),
-    "riderless.hil.logs.export": ("export_run",),
-    "riderless.hil.logs.header": ("RunHeader",),
-    "riderless.hil.logs.log": ("Marker", "Run", "Stop", "read_run"),
-    "riderless.hil.loop.excitation": ("Excitation",),
-    "riderless.hil.loop.limits": ("Limit", "Limits"),
-    "riderless.hil.loop.observer": ("Observer",),
-    "riderless.hil.loop.reference": ("Reference",),
-    "riderless.hil.loop.states": ("Cause", "Demand", "State", "Symptom", "Verdict"),
-    "riderless.hil.rig.file": ("read_rig",),
-    "riderless.hil.rig.rig": ("Rig", "RigPort"),
-    "riderless.hil.rig.task": ("Task",),
-    "riderless.hil.runners.emulation": ("Emulation",),
-    "riderless.hil.runners.operator": ("Operator", "Outcome"),
-    "riderless.hil.runners.replay": ("Replay", "replay"),
-    "riderless.hil.runners.session": ("run_realtime",),
-    "riderless.hil.runners.simulated_run": ("simulate",),
-}
 if not TYPE_CHECKING:  # a type checker reads the imports above
-    __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})
+    __getattr__, __dir__ = lazy(__name__, __file__)

@@ -6,7 +6,7 @@ nonlinear model, and the emulated machine with what happens to it.
 
 from typing import TYPE_CHECKING
 
-from riderless.models.lazy_door import lazy
+from riderless import lazy
 
 if TYPE_CHECKING:
     from riderless.models.catalogue import bicycle_names, load_bicycle
@@ -87,38 +87,5 @@ __all__ = [
     "zoh",
 ]
 
-_PLACES = {
-    "riderless.models.catalogue": ("bicycle_names", "load_bicycle"),
-    "riderless.models.errors": ("InputError", "UnusualBicycle"),
-    "riderless.models.exchange.files": ("bicycle_text", "read_bicycle"),
-    "riderless.models.exchange.symbrim": ("SymbrimParts", "bicycle_from_symbrim", "symbrim_constants"),
-    "riderless.models.linear.mode_shapes": ("ModeShape", "mode_shapes"),
-    "riderless.models.linear.modes": ("CriticalSpeeds", "Modes", "critical_speeds", "eigenvalues", "named_modes"),
-    "riderless.models.linear.path": ("heading_rate", "lateral_forces"),
-    "riderless.models.linear.whipple": (
-        "CanonicalMatrices",
-        "canonical_matrices",
-        "input_matrix",
-        "state_space",
-        "system_matrix",
-    ),
-    "riderless.models.linear.zero_order_hold": ("zoh",),
-    "riderless.models.nonlinear.control_system": ("nonlinear_system",),
-    "riderless.models.nonlinear.ensemble": ("Ensemble",),
-    "riderless.models.nonlinear.hands_free": ("TurnFamily", "hands_free_families"),
-    "riderless.models.nonlinear.simulation": ("Trajectory", "initial_state", "simulate_nonlinear"),
-    "riderless.models.nonlinear.steady_turns": (
-        "SteadyTurn",
-        "steady_turn_from_angles",
-        "steady_turn_from_speed_and_radius",
-    ),
-    "riderless.models.parameters": ("Bicycle",),
-    "riderless.models.plant.environment": ("Surroundings",),
-    "riderless.models.plant.plant": ("Plant",),
-    "riderless.models.plant.scenario": ("Kick", "Knock", "Scenario"),
-    "riderless.models.plant.sensors": ("Instruments",),
-    "riderless.models.plant.steer_drive": ("SteerDrive",),
-    "riderless.models.plant.tyres": ("FrontTyre",),
-}
 if not TYPE_CHECKING:  # a type checker reads the imports above
-    __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})
+    __getattr__, __dir__ = lazy(__name__, __file__)

@@ -5,7 +5,10 @@ import sys
 if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].endswith("riderless") and not sys.flags.safe_path:
     del sys.path[0]  # the current folder, which `python -m riderless` puts first: nothing that lies there is to run
 
+import ast
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names that the rooms list in their `__all__`, no more, and no second list of them here
@@ -15,6 +18,40 @@ if TYPE_CHECKING:  # the names that the rooms list in their `__all__`, no more, 
     from riderless.models import *  # noqa: F403
 
 _ROOMS = ("models", "firmware_interface", "hil", "experiments")
+
+
+def lazy(room: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make the `__getattr__` and the `__dir__` of a room, which imports a name when it is first used (PEP 562).
+
+    Where each name is, stands in the imports for type checkers, the only list of that. What was imported once is kept.
+    A folder of the room that has the name itself stays there, as Python put it: it must do what the name promises, as
+    `riderless.hil.design` does, which can be called.
+
+    Parameters
+    ----------
+    room, file : str
+        Its ``__name__`` and ``__file__``.
+
+    Raises
+    ------
+    AttributeError
+        From `__getattr__`, for a name that the room does not offer.
+    """
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    places = {alias.name: str(node.module) for node in imports for alias in node.names}
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        value = getattr(import_module(places[name]), name)
+        return vars(sys.modules[room]).setdefault(name, value)
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[room]), *places})
+
+    return get, names
 
 
 def _homes() -> dict[str, str]:

@@ -14,7 +14,6 @@ import pytest
 from riderless import models
 from riderless.models import Kick, named_modes
 from riderless.models.errors import InputError
-from riderless.models.lazy_door import lazy
 from riderless.models.tables import html_table
 
 SPEEDS = np.linspace(0.0, 10.0, 41)
@@ -116,9 +115,8 @@ def test_an_unknown_name_is_refused_like_any_other():
 
 
 def test_a_name_is_imported_once():
-    get, names = lazy("riderless.models", {"Bicycle": "riderless.models.parameters"})
-    assert get("Bicycle") is vars(models)["Bicycle"]
-    assert "Bicycle" in names()
+    assert models.__getattr__("Bicycle") is vars(models)["Bicycle"]
+    assert "Bicycle" in dir(models)
 
 
 def test_a_kick_needs_no_more_than_its_time_and_impulse():
