@@ -270,15 +270,24 @@ def test_torque_on_the_line_is_a_clamped_whole_number(T):
         FRAMES["SAMPLE"]["payload"][:-1],
         FRAMES["SAMPLE"]["payload"] + b"\0",
         b"\x03",
+        bytes([protocol.PROTOCOL_VERSION, len(protocol.FRAME_SIZES)]) + FRAMES["SAMPLE"]["payload"][2:],
     ],
 )
 def test_foreign_frames_are_counted_and_ignored(payload):
     receiver, raw = record(protocol.RECEIVER), record(RAW, seq=7)
     line = reference_codec.frame(payload)
-    assert protocol.receive_samples(receiver, as_bytes(line), len(line), raw) == 0
-    assert receiver["frames_bad_version"] == 1
+    for count in (1, 2):
+        assert protocol.receive_samples(receiver, as_bytes(line), len(line), raw) == 0
+        assert receiver["frames_bad_version"] == count
     assert raw == record(RAW, seq=7)
     assert reference_codec.decode(line[:-1]) is None
+
+
+def test_what_is_no_command_is_not_read_as_one():
+    command, right = record(COMMAND, seq=7), FRAMES["COMMAND"]["payload"]
+    for payload in (bytes([right[0] + 1]) + right[1:], FRAMES["SAMPLE"]["payload"], right + b"\0", right[:-1]):
+        assert not protocol.decode_command(as_bytes(payload), len(payload), command)
+    assert command == record(COMMAND, seq=7)
 
 
 def test_other_messages_are_no_samples_and_no_offence():

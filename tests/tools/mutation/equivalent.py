@@ -10,6 +10,7 @@ _FIRST = "nothing is on yet"
 _GRID = "at a speed of the grid both intervals that meet there give its gains"
 _BACK = "a clock that goes back is a step, with or without a turn of its 32 bits, which is 71 minutes away"
 _SPARE = "room for one more, which is not used"
+_LENGTH = "each frame is longer than its header, and its length is compared below"
 _STDIN = "number 0 is the standard input, and no port"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
@@ -22,6 +23,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "comparison: determinant < 0 -> determinant <= 0": "an orthonormal matrix has 1 or -1",
         "comparison: x > lowest -> x >= lowest": "the lowest is the lowest either way",
         "step - clock.last_us + 2 ** 31 -> step - clock.last_us - 2 ** 31": "the same number of 32 bits",
+    },
+    "firmware_interface/node/protocol.py": {
+        "number: 1 -> 2 in return np.zeros(1, RECEIVER)[0]": _ONE_RECORD,
+        "term left out: n < _HEADER_SIZE or": _LENGTH,
+        "comparison: n < _HEADER_SIZE ->": _LENGTH,
+        "number: 1 -> 2 in receiver.started = 1": _YES,
     },
     "hil/loop/limits.py": {
         "number: 1 -> 2 in record = np.zeros(1, LIMITS)[0]": _ONE_RECORD,
