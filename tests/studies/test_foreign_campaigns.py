@@ -1,0 +1,51 @@
+"""Campaigns of labs that never saw riderless: their mechanics are the printed ones, and their logs are understood."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from riderless.experiments import analyze
+from tests.paths import ROOT
+from tests.reference.foreign_campaigns.generate import LAWS, LEVELS, MEASURED, canonical, draw_campaign, write_campaign
+from tests.studies.foreign_campaigns import ask_foreign, foreign_line, foreign_tables, read_foreign_answers
+
+PRINTED = json.loads((ROOT / "tests/reference/linear_reference.json").read_text(encoding="utf-8"))["bicycles"]
+
+
+@pytest.mark.parametrize("name", sorted(PRINTED.keys() & MEASURED.keys()))
+def test_matrices_are_those_computed_independently(name):
+    for found, entry in zip(canonical(MEASURED[name]["parameters"]), ("M", "C1", "K0", "K2"), strict=True):
+        assert found == pytest.approx(np.array(PRINTED[name][entry]), rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("law", LAWS)
+def test_a_campaign_hangs_on_its_number_level_and_law_alone(level, law):
+    assert draw_campaign(2, level, law) == draw_campaign(2, level, law) != draw_campaign(4, level, law)
+
+
+def test_a_plain_campaign_is_judged(tmp_path):
+    answer = ask_foreign(draw_campaign(4, "plain", "lean"))
+    assert answer.judged, answer.why
+    assert answer.p > 0.01
+    path = tmp_path / "answers.jsonl"
+    path.write_text(foreign_line(answer) + "\n", encoding="utf-8")
+    assert read_foreign_answers(path)[0].chi2 == answer.chi2
+    assert "| all | 1 | 0 |" in foreign_tables([answer])["all"]
+
+
+def test_windows_wait_for_the_end_of_a_push_by_a_strangers_hand(tmp_path):
+    """They began where the motion turned: chi-square 36 of 6 under pushes of 0.36 s, and hysteresis was named."""
+    campaign = replace(draw_campaign(44, "instruments", "lean"), push=0.3)
+    logs = write_campaign(campaign, tmp_path)
+    begun = {}
+    for log in logs:
+        rows = np.genfromtxt(log, delimiter=",", names=True)
+        begun[log.name] = rows["time_s"][1:][np.diff(rows["button"]) > 0.0]
+    found = analyze(logs, mapping=tmp_path / "mapping.toml")
+    assert len(found.comparisons) > 12
+    for one in found.comparisons:
+        since = one.window.t_start - begun[one.window.source]
+        assert not np.any((since > 0.0) & (since < campaign.push - 0.05)), one
