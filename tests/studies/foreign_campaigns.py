@@ -19,9 +19,11 @@ from scipy.stats import kstest
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.reports.analyze import analyze
 from riderless.models.errors import InputError
-from tests.reference.foreign_campaigns.generate import ForeignCampaign, draw_campaign, write_campaign
+from tests.reference.foreign_campaigns.generate import MEASURED, ForeignCampaign, draw_campaign, write_campaign
 
-OF_OWN_SIZE = {"c": 0.02, "mB": 10.0, "steer_dry_friction": 0.15, "gyro_scale": 0.1}  # no verdict says what it sees
+OF_OWN_SIZE = {"steer_dry_friction": 0.15, "gyro_scale": 0.1}  # SI; no verdict says what it sees of these
+SHARES = {"c": 0.1, "mB": 0.1}  # of the bicycle's own
+CALLED = {"steer_dry_friction": "coulomb_friction"}  # by the verdict
 TIMES_SEEN = 2.0  # the smallest deviation that the verdict would have seen
 AS_GOOD = 6.63  # of chi-square that is left: within it two causes are told as one
 FEATURES: dict[str, Callable[[ForeignCampaign], object]] = {
@@ -67,7 +69,8 @@ class ForeignAnswer:
     @property
     def named(self) -> str:
         """How the planted cause fared: right, among equals, wrong, or unseen."""
-        (planted,) = self.campaign.planted
+        (name,) = self.campaign.planted
+        planted = CALLED.get(name, name)
         tried = [(name, left) for name, left in self.causes if math.isfinite(left)]
         if not self.judged or self.p >= 0.05:
             return "without verdict" if not self.judged else "unseen"
@@ -117,6 +120,8 @@ def plan_foreign(count: int, levels: Sequence[str], laws: Sequence[str], held_ou
 def with_planted(answer: ForeignAnswer) -> list[ForeignCampaign]:
     """Plant one cause after the other into a true campaign, each of twice the size that its verdict would see."""
     sizes = {name: TIMES_SEEN * size for name, size in answer.seen.items() if math.isfinite(size)} | OF_OWN_SIZE
+    own = MEASURED[answer.campaign.bicycle]["parameters"]
+    sizes |= {name: share * own[name] for name, share in SHARES.items()}
     if answer.campaign.law == "bare":
         sizes = {name: size for name, size in sizes.items() if name not in ("drive_gain", "more_delay")}
     return [replace(answer.campaign, planted={name: size}) for name, size in sizes.items()]
