@@ -6,6 +6,7 @@ from riderless.experiments.analysis.windows.cut import cycle_rows
 from riderless.experiments.analysis.windows.kicks import DetectedKick, is_led
 from riderless.experiments.analysis.windows.rules import WindowRules
 from riderless.experiments.datatypes import Rejected, Response, Window
+from riderless.experiments.recordings.quality.artefacts import only_rounded
 from riderless.models.array_types import Array, true_spans
 
 
@@ -71,7 +72,7 @@ def lost_signal(y: Array, part: slice, dt: float, rules: WindowRules) -> str:
         value, count = y[part][first], last - first + 1
         if count >= rules.clipped and value in (np.nanmin(y), np.nanmax(y)):
             return f"clipped: {count} rows in a row at {value:.4g}, the limit of the recording"
-        if count * dt >= rules.stuck:
+        if count * dt >= rules.stuck and not only_rounded(y[part], first, first + count):
             return f"drop-out: the very same lean rate for {count * dt:.2f} s"
     return ""
 

@@ -18,6 +18,8 @@ from riderless.models.noise_statistics import robust_deviation
 SAME_LEVEL = 1e-9  # of the range
 QUANTISED_BELOW = 0.2  # levels by rows, under which a signal is quantised
 ROUGHNESS_ROWS = 20_000  # rows that show how rough a signal is
+USUAL_STEP = 0.1  # quantile of the changes from row to row: one step of rounded readings, a few of them interpolated
+ONE_STEP = 1.5  # steps: less is one
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,17 @@ def _overshoot(values: Array, a: int, b: int) -> float:
     return float(0.25 * (before + after) * length)
 
 
+def only_rounded(values: Array, first: int, stop: int) -> bool:
+    """Tell whether a value held from row ``first`` to ``stop`` was rounded, not lost: one step of the readings away.
+
+    A slow turning point rests on one step of a coarse gyro. A gyro that is stuck comes back elsewhere.
+    """
+    steps = np.abs(np.diff(values))
+    step = float(np.quantile(steps[steps > 0.0], USUAL_STEP)) if np.any(steps > 0.0) else 0.0
+    beside = values[[max(first - 1, 0), min(stop, len(values) - 1)]]
+    return bool(np.abs(beside - values[first]).max() < ONE_STEP * step)
+
+
 def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: _FlawRules) -> RowSpans:
     """Find where a gyro gives the very same reading while the bicycle moves: its last digit never rests."""
     same = np.diff(values) == 0.0
@@ -167,7 +180,8 @@ def _find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: _
         return []
     moving = np.abs(recorded.response.v) > rules.moving
     least = rules.stuck / recorded.response.dt
-    return [(a, b + 1) for a, b in true_spans(same & moving[1:]) if b - a >= least]
+    held = [(a, b + 1) for a, b in true_spans(same & moving[1:]) if b - a >= least]
+    return [(a, b) for a, b in held if not only_rounded(values, a, b)]
 
 
 # takes a recording, for its sampling interval and speed, a signal's name and its values (n,) [SI], none missing

@@ -94,6 +94,15 @@ def test_each_refusal_gives_its_reason(change, word):
     assert any(word in r.reason and r.t_end > 8.0 for r in rejected), rejected
 
 
+@pytest.mark.parametrize("step", [0.002, 0.01])
+def test_a_coarse_gyro_rests_on_a_step_where_the_motion_turns_and_is_not_stuck(step):
+    response = kicked(-0.6, 3.5, dt=0.02, noise=0.0, amplitude=0.15)
+    coarse = replace(response, phi_dot=step * np.rint(response.phi_dot / step))
+    assert not any("drop-out" in r.reason for r in find_windows(coarse)[1])
+    stuck = broken(coarse, "phi_dot", slice(430, 440), coarse.phi_dot[430])
+    assert any("drop-out" in r.reason for r in find_windows(stuck)[1])
+
+
 def test_overlapping_short_and_small_kicks_are_refused():
     _, rejected = find_windows(kicked(kicks=(2.0, 3.5, 8.0)))
     assert any("overlaps" in r.reason for r in rejected)
