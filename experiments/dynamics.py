@@ -49,8 +49,8 @@ class Mechanics:
         Matrix (4, m) from the states to those readings, at a measured speed.
     x_imu, z_imu : float
         Place of the inertial sensor on the rear frame [m].
-    imu_pitch : float
-        rad, of that sensor on the frame, nose up.
+    gyros : (2, 2) array
+        Readings of the roll and the yaw gyro by lean and yaw rate.
     """
 
     bicycle: Bicycle
@@ -61,7 +61,7 @@ class Mechanics:
     instruments: Callable[[float], Array] | None = None
     x_imu: float = 0.0
     z_imu: float = 0.0
-    imu_pitch: float = 0.0
+    gyros: Array = field(default_factory=lambda: np.eye(2))
 
 
 SAMPLED_LOOP = "whole sampled loop, "  # how the name of every controller's dynamics begins
@@ -165,6 +165,7 @@ class Quantity(NamedTuple):
 MACHINE_QUANTITIES = {
     "speed_scale": Quantity("", 1.0, 0.01, "true speed per measured speed", A_SENSOR),
     "imu_pitch": Quantity("rad", 0.0, 0.0175, "pitch of the inertial sensor on the frame, nose up", A_MOUNTING),
+    "gyro_scale": Quantity("", 1.0, 0.02, "measured rates of lean and yaw per true rates", A_SENSOR),
     "drive_gain": Quantity(
         "",
         1.0,

@@ -27,7 +27,7 @@ def _uncontrolled(real: Variant, more_delay: float) -> Dynamics:
         lambda v: real.system(v)[0],
         output=unit[PHI_DOT],
         embed=lambda v: unit,
-        mechanics=Mechanics(real.bicycle, real.matrices, real.speed_scale, imu_pitch=real.imu_pitch),
+        mechanics=Mechanics(real.bicycle, real.matrices, real.speed_scale, gyros=real.gyros),
         steer_torque=lambda v: steer_torque_rates(real.matrices(v)[0]),
         feedback=lambda v: still,
         roll_gyro=lambda v: roll_gyro(real, v),

@@ -33,7 +33,7 @@ from riderless.experiments.theory.machine_steps import (
     Nonlinearities,
     simulate_machine,
 )
-from riderless.hil.design.loop_parts.instruments import pitched_gyros, yaw_rate
+from riderless.hil.design.loop_parts.instruments import yaw_rate
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, STATES
 from riderless.models.errors import InputError
@@ -177,8 +177,7 @@ def window_machine(
         place=(mechanics.bicycle.lam, mechanics.x_imu, mechanics.z_imu),
     )
     rest = _rest(F[0], forced[0][0] @ steer[0], nonlinearities)
-    gyros = pitched_gyros(mechanics.imu_pitch)
-    return WindowMachine(tables, nonlinearities, starts_at(dynamics, v), rest, gyros)
+    return WindowMachine(tables, nonlinearities, starts_at(dynamics, v), rest, mechanics.gyros)
 
 
 def _at_speed(mechanics: Mechanics, v: float, torque: Array, step: float) -> tuple[Array, Array, Array, Array]:

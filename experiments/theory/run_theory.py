@@ -14,7 +14,7 @@ from riderless.firmware_interface.devices.registry import device
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from riderless.hil.design.lane import hold_lane_back
-from riderless.hil.design.loop_parts.instruments import GYROS, pitched_gyros
+from riderless.hil.design.loop_parts.instruments import GYROS
 from riderless.hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
 from riderless.hil.design.schedule import GainSchedule
 from riderless.hil.logs.header import RunHeader
@@ -223,7 +223,7 @@ class _LoopDynamics:
                 instruments=loop.instruments,
                 x_imu=rig.x_imu,
                 z_imu=rig.z_imu,
-                imu_pitch=real.imu_pitch,
+                gyros=real.gyros,
             ),
             steer_torque=lambda v: _steer_torque_after(loop, v),
             drive=lambda v: real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
@@ -261,7 +261,7 @@ def _is_linear(header: RunHeader) -> bool:
 def _change_by_readings(loop: SampledLoop, v: float) -> Array:
     """Change of the loop's state (m, 4) per unit of what each instrument, well mounted, reads at speed ``v`` [m/s]."""
     change = loop.noise(v, np.ones(len(MEASURED_CHANNELS)))
-    change[:, GYROS] = change[:, GYROS] @ pitched_gyros(loop.real.imu_pitch)
+    change[:, GYROS] = change[:, GYROS] @ loop.real.gyros
     return change
 
 

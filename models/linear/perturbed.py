@@ -42,6 +42,8 @@ class Variant:
         symmetric.
     imu_pitch : float
         rad, of the inertial sensor against the rear frame, nose up: it changes no motion but that which gyros command.
+    gyro_scale : float
+        Rates of lean and yaw as the gyros measure them per true ones; likewise.
     """
 
     bicycle: Bicycle
@@ -54,11 +56,18 @@ class Variant:
     steer_by_lean_rate: float = 0.0
     entries: Mapping[str, float] = field(default_factory=dict)
     imu_pitch: float = 0.0
+    gyro_scale: float = 1.0
 
     def __post_init__(self) -> None:
         for name, value in {**{name: getattr(self, name) for name in VARIANT_PARAMETERS}, **self.entries}.items():
             if not np.isfinite(value):
                 raise InputError(f"{name} of a bicycle must be a finite number, found {value}")
+
+    @property
+    def gyros(self) -> Array:
+        """Readings of roll and yaw gyro by lean and yaw rate, (2, 2): a sensor pitched nose up mixes them."""
+        cos, sin = np.cos(self.imu_pitch), np.sin(self.imu_pitch)
+        return self.gyro_scale * np.array([[cos, -sin], [sin, cos]])
 
     def matrices(self, v: float) -> tuple[Array, Array, Array]:
         """Mass, damping and stiffness (2, 2) at a measured speed ``v`` [m/s], SI."""

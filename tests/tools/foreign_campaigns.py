@@ -11,9 +11,7 @@ def main() -> None:
     parser.add_argument(
         "--levels", default="plain,instruments,sampled law,friction and wind", help="with commas between"
     )
-    parser.add_argument(
-        "--laws", default="lean,bare", help="with commas between; state is one that no mapping can state"
-    )
+    parser.add_argument("--laws", default="lean,bare,state", help="with commas between")
     parser.add_argument("--held-out", action="store_true", help="of bicycles and numbers that nobody tunes by")
     parser.add_argument("--planted", action="store_true", help="also with one cause after the other planted")
     parser.add_argument("--jobs", type=int, default=1)

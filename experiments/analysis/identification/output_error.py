@@ -33,7 +33,7 @@ from riderless.experiments.theory.free_response import (
     free_responses,
 )
 from riderless.experiments.theory.kalman import InnovationFilter, innovation_filter
-from riderless.hil.design.loop_parts.instruments import gyro_readings, pitched_gyros, yaw_rate
+from riderless.hil.design.loop_parts.instruments import gyro_readings, yaw_rate
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, DELTA_DOT, STATES
 from riderless.models.errors import InputError
@@ -270,7 +270,7 @@ def _shown(
         row[:] = yaw_rate(real, 0.0), yaw_rate(real, 1.0) - yaw_rate(real, 0.0)
     still, per_speed = (np.einsum("qm,qnmj->qnj", rows[:, i], states[:, :, BICYCLE_STARTS]) for i in (0, 1))
     lean_rate = np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)
-    gyros = np.array([pitched_gyros(theory.nominal("imu_pitch")) for theory in theories])
+    gyros = np.array([theory.variant({})[0].gyros for theory in theories])
     rates = np.stack([lean_rate, still + averaged.v[:, None] * per_speed])
     found["phi_dot"], found["psi_dot"] = np.einsum("qab,bqnj->aqnj", gyros, rates)
     return found

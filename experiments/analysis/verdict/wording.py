@@ -27,6 +27,7 @@ MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's mo
     "tyre_slip": "ride with other tyre pressures: a tyre's slip goes with its contact",
     "speed_scale": "roll out the wheel between two marks, to know its radius under load",
     "imu_pitch": "calibrate the mounting again on level ground, to know how the inertial sensor sits on the frame",
+    "gyro_scale": "turn the frame by a known angle, to know the gyros' scale",
     "steer_scale": "photograph the bars at two angles, to know the encoder's scale",
     "steer_lag": "knock the bars and the frame at once, to know the lag between encoder and gyro",
 }

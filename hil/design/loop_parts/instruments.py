@@ -48,15 +48,9 @@ def instrument_map(plant: Variant, v: float, *, x_imu: float, z_imu: float, stee
 
 
 def gyro_readings(plant: Variant, v: float) -> Array:
-    """Rows of what the roll and the yaw gyro read on the four states, (2, 4): a pitched sensor mixes the two rates."""
+    """Rows of what the roll and the yaw gyro read on the four states, (2, 4)."""
     rates = np.array([np.eye(len(BICYCLE_STATES))[PHI_DOT], yaw_rate(plant, v)])
-    return np.asarray(pitched_gyros(plant.imu_pitch) @ rates)
-
-
-def pitched_gyros(imu_pitch: float) -> Array:
-    """Readings of roll and yaw gyro by lean and yaw rate, (2, 2), of a sensor pitched nose up [rad]."""
-    cos, sin = math.cos(imu_pitch), math.sin(imu_pitch)
-    return np.array([[cos, -sin], [sin, cos]])
+    return np.asarray(plant.gyros @ rates)
 
 
 def yaw_rate(plant: Variant, v: float) -> Array:

@@ -18,6 +18,7 @@ LEVELS = ("plain", "instruments", "sampled law", "friction and wind")  # each ha
 LAWS = ("bare", "lean", "state")
 STEP = 1e-3  # s
 SPEEDS = np.arange(1.5, 8.1, 0.25)  # m/s
+STATES = ("phi", "delta", "phi_dot", "delta_dot")
 LEAN, STEER, LEAN_RATE, STEER_RATE, TORQUE, GYRO = range(6)
 PUSHES, FIRST_PUSH, PUSH_SPACING = 4, 2.0, 5.0  # a run; s
 DRAWS = 2000  # of a law and its speeds, until the bicycle rides under it
@@ -259,11 +260,13 @@ def record(campaign: ForeignCampaign, v: float, rng: np.random.Generator) -> dic
 def mapping_text(campaign: ForeignCampaign) -> str:
     """What the lab says of its columns and its law."""
     k, v0 = campaign.slope
-    law = {
-        "bare": "",
-        "lean": f"law = {{ steer_into_lean = {k!r}, v0 = {v0!r} }}\n",
-        "state": f"law = {{ state_gains = {list(campaign.gains)!r} }}\n",
-    }[campaign.law]
+    stated = {"steer_into_lean": k, "v0": v0} if campaign.law == "lean" else {}
+    stated |= {name: gain for name, gain in zip(STATES, campaign.gains, strict=True) if gain}
+    # a lab measures from the motion to its torque: the gyro's lag is part of that
+    stated |= {"delay_s": campaign.delay + campaign.gyro_lag, "rate_hz": campaign.law_rate}
+    stated |= {"drive_lag_s": campaign.drive_lag}
+    keys = ", ".join(f"{name} = {value!r}" for name, value in stated.items())
+    law = "" if campaign.law == "bare" else f"law = {{ {keys} }}\nstd = {{ more_delay = 0.002 }}\n"
     steer = 'delta = { column = "steer", unit = "deg" }\n' if campaign.steer_logged else ""
     kicks = 'kicks = { column = "button" }\n' if campaign.marked else ""
     return (

@@ -1,4 +1,4 @@
-"""Sensor that is pitched on its frame: a true bicycle is accepted with what calibration leaves, more is named."""
+"""Sensors that sit or scale otherwise than calibrated: what calibration leaves is accepted, more is named."""
 
 from dataclasses import replace
 
@@ -18,15 +18,16 @@ SPEEDS = (3.5, 4.5)  # m/s
 KICKS = [Kick(t, impulse=3.0) for t in (0.6, 5.0, 10.0)]  # N s
 
 
-def judged(monkeypatch, pitch):
-    """Verdict of DelftSbW2024 under LQR, its inertial sensor pitched nose up [deg] and nobody told."""
+def judged(monkeypatch, pitch=0.0, gyro_scale=1.0):
+    """Verdict of DelftSbW2024 under LQR, its sensor pitched nose up [deg] and its gyros off, and nobody told."""
     a = np.radians(pitch)
     mounting = ((np.cos(a), 0.0, np.sin(a)), (0.0, 1.0, 0.0), (-np.sin(a), 0.0, np.cos(a)))
     level = simulated_run.emulated_node
 
     def pitched(rig):
         node = level(rig)
-        return replace(node, calibration=replace(node.calibration, mounting=mounting))
+        off = replace(node.calibration, mounting=mounting, gyro_lsb=node.calibration.gyro_lsb / gyro_scale)
+        return replace(node, calibration=off)
 
     monkeypatch.setattr(simulated_run, "emulated_node", pitched)
     rig = Rig(replace(load_bicycle("DelftSbW2024"), std={}))
@@ -49,3 +50,13 @@ def test_a_sensor_pitched_by_far_more_is_named_with_its_size(monkeypatch):
     assert best.name == "imu_pitch"
     assert np.degrees(best.moved) == pytest.approx(-2.0, abs=0.2)
     assert f"with imu pitch at {np.degrees(best.moved):.4g} deg instead of 0, " in found.sentence
+
+
+@pytest.mark.parametrize("scale", [1.08, 0.92])
+def test_gyros_of_another_scale_are_named_with_it(monkeypatch, scale):
+    """Friction was named instead, with hundreds of chi-square left."""
+    found = judged(monkeypatch, gyro_scale=scale)
+    assert found.p < 1e-3
+    best = found.causes[0]
+    assert best.name == "gyro_scale"
+    assert best.moved == pytest.approx(scale, abs=0.006)
