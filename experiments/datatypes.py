@@ -379,6 +379,7 @@ class Prediction:
     difference_correlation: float = 0.0  # of the two parts of that difference
     nonlinear: bool = False  # is like for like through the nonlinear bicycle?
     lean_rate: float = float("nan")  # rad/s, greatest in the motion like is of
+    linear_gain: float = 0.0  # of the log likelihood, had the motion been a linear one; 0 where it is
 
     @property
     def difference_covariance(self) -> Array:

@@ -25,6 +25,11 @@ from riderless.experiments.theory.modes import kicked_mode
 from riderless.hil.controllers.controller import NotLinearError
 from riderless.models.errors import InputError
 
+LEAST_LINEAR_GAIN = 5.0  # of the log likelihood over all windows, from which on they move linearly
+MOVES_LINEARLY = (
+    "all windows together move as linear equations do, however far the bicycle leans, as of a linear simulation; they "
+    "are compared with linear motions"
+)
 FASTEST_LOG = 100.0  # m/s; a log that says more is refused elsewhere, window by window
 
 
@@ -124,7 +129,8 @@ def analyze_responses(
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
-    analysis = _in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+    analysis = _of_one_theory(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+    analysis = _in_process_noise(analysis)
     return replace(analysis, comparisons=tuple(in_conditions(analysis.comparisons)))
 
 
@@ -138,6 +144,31 @@ def _unpredicted(response: Response) -> str:
     except NotLinearError as error:
         return str(error)
     return ""
+
+
+def _of_one_theory(found: Analysis) -> Analysis:
+    """Compare all windows of a bicycle in somebody else's logs with linear motions, where these explain them better.
+
+    A real bicycle bends, and so does one of ours that is not emulated by linear equations. A log of a simulation may
+    not; all its windows together tell that, and no window is judged by the theory that suits it best.
+    """
+    gains: dict[str, float] = {}
+    for c in found.comparisons:
+        if c.segment.response.kind != OURS and c.segment.theory.losses.linear:
+            name = c.segment.theory.bicycle.name
+            gains[name] = gains.get(name, 0.0) + c.prediction.linear_gain
+    linear = {name for name, gain in gains.items() if gain > LEAST_LINEAR_GAIN}
+    responses = {response.key: response for response in found.responses}
+    for key, response in responses.items():
+        if response.kind != OURS and response.own_theory.bicycle.name in linear:
+            remarks = (*response.remarks, MOVES_LINEARLY)
+            responses[key] = replace(response, theory=replace(response.own_theory, linear=True), remarks=remarks)
+    comparisons = []
+    for c in found.comparisons:
+        segment = Segment(responses[c.key], c.window)
+        again = c.prediction.nonlinear and segment.theory.linear
+        comparisons.append(compare(segment, c.fit) if again else replace(c, segment=segment))
+    return replace(found, responses=tuple(responses.values()), comparisons=tuple(comparisons))
 
 
 def _in_process_noise(found: Analysis) -> Analysis:

@@ -28,7 +28,7 @@ from riderless.experiments.analysis.estimators import estimate_alike
 from riderless.experiments.analysis.identification.initial_state import (
     InitialState,
     estimate_initial_state,
-    leaves_more,
+    likelihood_gain,
     machine_in,
     nonlinear_initial_state,
 )
@@ -57,13 +57,15 @@ def predict(segment: Segment, fit: Fit) -> Prediction:
     theory, dynamics, window = segment.theory, segment.dynamics, segment.window
     start = estimate_initial_state(segment, dynamics)
     found = like_for_like(segment, fit, start)
+    linear_gain = 0.0
     curved = not (theory.linear and theory.losses.linear)
     if curved and dynamics.mechanics is not None and segment.response.phi_dot_unit == "rad/s":
         machine = machine_in(segment, dynamics)
         straight = np.abs(_bending(machine, fit, start)) <= BENDING * np.array(found.std)
         if not (theory.losses.linear and np.all(straight)):
             bent = nonlinear_initial_state(segment, machine, start)
-            if bent is not None and (not theory.losses.linear or not leaves_more(segment, bent, start)):
+            if bent is not None:
+                linear_gain = -likelihood_gain(segment, bent, start)
                 start, found = bent, like_for_like(segment, fit, bent, not theory.losses.linear)
     name, frozen, status = _frozen(window, fit, dynamics, start)
     said = [status, _through(start, theory), _bias(window, frozen, found), found.status]
@@ -76,6 +78,7 @@ def predict(segment: Segment, fit: Fit) -> Prediction:
         difference_correlation=found.correlation,
         nonlinear=start.nonlinear,
         lean_rate=start.peak,
+        linear_gain=linear_gain,
     )
 
 

@@ -180,6 +180,13 @@ def leaves_more(segment: Segment, start: InitialState, than: InitialState) -> bo
     return any(np.std(y) > MOST_UNEXPLAINED * np.std(z) for y, z in zip(left, other, strict=True))
 
 
+def likelihood_gain(segment: Segment, start: InitialState, than: InitialState) -> float:
+    """Log likelihood by which a motion explains the measured signals better than another one, of white residuals."""
+    ys, free = _measured(segment), _offsets(segment.window)
+    left, other = (_residuals(ys, (one.lean_rate, one.steer), free) for one in (start, than))
+    return float(sum(len(y) * np.log(np.std(z) / np.std(y)) for y, z in zip(left, other, strict=True)))
+
+
 def _explains(segment: Segment, start: InitialState) -> bool:
     """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
     ys = _measured(segment)
