@@ -1,16 +1,13 @@
 """`riderless hazards`: what can go wrong beside this machine, what guards against it, and what is left."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from riderless.experiments.commands._options import Force
 from riderless.hil.output_file import OutputFile, files_read
 from riderless.models.errors import InputError
-
-if TYPE_CHECKING:
-    from riderless.experiments.reports.hazards import Hazard
 
 _INDENT = 5  # characters
 
@@ -32,7 +29,7 @@ def hazards(
     from riderless.experiments.commands._machines import rig_of
     from riderless.experiments.reports.hazards import hazards_of
     from riderless.experiments.reports.hazards_pdf import write_hazards_sheet
-    from riderless.experiments.terminal.console import emit_json, screen
+    from riderless.experiments.terminal.console import emit_json, print_indented, screen
     from riderless.hil.logs.provenance import provenance
 
     sheet = None if out is None else OutputFile(out, "the sheet of hazards", force, files_read(rig_file))
@@ -51,14 +48,7 @@ def hazards(
     if out is not None:
         screen.print(f"hazards of {rig.name} written to {out}", soft_wrap=True)
         return
-    _show_hazards(found)
-
-
-def _show_hazards(hazards: list["Hazard"]) -> None:
-    """Print each hazard with its causes, folded to the width of the screen; below each its guard and what is left."""
-    from riderless.experiments.terminal.console import print_indented, screen
-
-    for hazard in hazards:
+    for hazard in found:
         print_indented(f"{hazard.number} {hazard.name}", 0, style="bold")
         print_indented(f"harm: {hazard.harm} ({hazard.severity})", _INDENT)
         for row in hazard.rows:

@@ -15,7 +15,6 @@ import os
 import socket
 import sys
 from collections import deque
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -73,13 +72,13 @@ class _PageFile(NamedTuple):
     kind: str
 
 
-def _find_page_file(path: str, folder: Path = PAGE_FOLDER) -> _PageFile | None:
+def _find_page_file(path: str) -> _PageFile | None:
     """Find the file of a path in an address, without its query; None where there is none to be seen."""
     name = path.split("?")[0].lstrip("/") or "index.html"
     parts = name.split("/")
     if any(part in ("", ".", "..") or part.startswith(".") or "\\" in part or "\0" in part for part in parts):
         return None
-    found = folder.joinpath(*parts)
+    found = PAGE_FOLDER.joinpath(*parts)
     kind = KINDS.get(found.suffix)
     if kind is None or not found.is_file():
         return None
@@ -194,7 +193,8 @@ class _LiveServer:
                 return
             else:
                 self._run.ask(message.model_dump_json())
-        _to_teller(message.model_dump_json())
+        with suppress(OSError):  # a teller that does not read, or is gone, is not waited for
+            os.write(1, message.model_dump_json().encode() + b"\n")
 
     async def _listen_to_teller(self, lines: asyncio.StreamReader) -> None:
         """Heed every line of the teller, until it closes its end."""
@@ -261,12 +261,6 @@ class _Once(logging.Handler):
                 os.write(2, sentence.encode() + b"\n")
 
 
-def _to_teller(text: str) -> None:
-    """Write a line to standard output; a teller that does not read, or is gone, is not waited for."""
-    with suppress(OSError):
-        os.write(1, text.encode() + b"\n")
-
-
 async def _stdin_lines() -> asyncio.StreamReader:
     """Open standard input to be read line by line."""
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
@@ -274,12 +268,12 @@ async def _stdin_lines() -> asyncio.StreamReader:
     return reader
 
 
-def _serve_handed_socket(arguments: Sequence[str] | None = None) -> None:
+def _serve_handed_socket() -> None:
     """Serve on a socket that was handed over."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--host", default=LOOPBACK[0])
-    told = parser.parse_args(arguments)
+    told = parser.parse_args()
     os.set_blocking(1, False)
     logging.getLogger("asyncio").addHandler(_Once())
     with socket.socket(fileno=told.socket) as listening:

@@ -198,7 +198,12 @@ def recorded_part(
 def _grid_times(run: Run, ticks: np.ndarray, course: RunCourse, first: int, last: int | None) -> Array:
     """Times of the points of a run's even grid [s, device's clock], as of `recorded_part`."""
     rate, t = run.header.rig.rate / course.one_of, ticks["t"]
-    _require_dense(run, ticks, rate)
+    span = float(ticks["t"][-1] - ticks["t"][0])
+    if not span * rate <= MOST_POINTS * len(ticks) + FEW_POINTS:
+        raise InputError(
+            f"wanted samples at {rate:g} Hz in the run {run.folder.name}, found {len(ticks)} over {span:.6g} s on the "
+            "device's clock, most of which is gaps: the times are damaged, or the rate in the header is"
+        )
     if last is None:
         last = round((t[-1] - course.origin) * rate) + 1
     if last - first < 2:
@@ -290,16 +295,6 @@ def _bridged_remarks(counts: Array, rate: float) -> tuple[str, ...]:
         f"theory has the torque {1e3 * mean_hold(counts, rate):.2g} ms later for them, the mean of the run: look for a "
         "sensor or line that fails, for a true model may be rejected where they come unevenly",
     )
-
-
-def _require_dense(run: Run, ticks: np.ndarray, rate: float) -> None:
-    """Refuse rows over so long a time that nearly all of the grid would be gaps."""
-    span = float(ticks["t"][-1] - ticks["t"][0])
-    if not span * rate <= MOST_POINTS * len(ticks) + FEW_POINTS:
-        raise InputError(
-            f"wanted samples at {rate:g} Hz in the run {run.folder.name}, found {len(ticks)} over {span:.6g} s on the "
-            "device's clock, most of which is gaps: the times are damaged, or the rate in the header is"
-        )
 
 
 def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:

@@ -108,14 +108,9 @@ def _law_record(law: Law) -> np.void:
     return record
 
 
-def _simulated_node(rig: Rig) -> Introduction:
-    """Introduction of our node where nobody has asked it."""
-    return Introduction("node", round(rig.rate), session=SIMULATED_SESSION)
-
-
 def links_of_rig(rig: Rig, devices: Sequence[Introduction] | None = None) -> np.ndarray:
     """Decoder and state of each port, (P,) of LINK_STATE, for devices as of `new_loop`."""
-    devices = devices or [_simulated_node(rig)] * len(rig.ports)
+    devices = devices or [Introduction("node", round(rig.rate), session=SIMULATED_SESSION)] * len(rig.ports)
     links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
         driver, link = device(port.device), new_link()

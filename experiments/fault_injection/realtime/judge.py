@@ -48,7 +48,12 @@ def time_to_zero(fault: RealtimeFault, struck: Instant, report: Report, run: Run
         As read back.
     """
     if fault.unheard:
-        return _until_given_up(run)
+        # from the last good sample until the machine was no longer armed
+        ticks = run.ticks
+        heard = np.flatnonzero(ticks["valid"])
+        given_up = np.flatnonzero(np.isin(ticks["state"], (State.FAULT, State.DISARMED)))
+        after = given_up[given_up > heard[-1]] if heard.size else given_up
+        return float(ticks["t_host"][after[0]] - ticks["t_host"][heard[-1]]) if after.size and heard.size else math.inf
     if fault.by_device:
         report = struck.report
     if report.zero_host < struck.host:
@@ -87,12 +92,3 @@ def judge_log(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
     if not (again.identical or (fault.reason == STOP_KILLED and again.difference == CUT_REPLAY)):
         wrong.append(f"the replay differs at tick {again.first}: {again.difference}")
     return wrong
-
-
-def _until_given_up(run: Run) -> float:
-    """Measure the time from the last good sample until the machine was no longer armed [s]."""
-    ticks = run.ticks
-    heard = np.flatnonzero(ticks["valid"])
-    given_up = np.flatnonzero(np.isin(ticks["state"], (State.FAULT, State.DISARMED)))
-    after = given_up[given_up > heard[-1]] if heard.size else given_up
-    return float(ticks["t_host"][after[0]] - ticks["t_host"][heard[-1]]) if after.size and heard.size else math.inf

@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import foxglove
@@ -70,13 +69,13 @@ class _FoxgloveBridge:
         self._server.stop()
 
 
-def _serve_foxglove(arguments: Sequence[str] | None = None) -> None:
+def _serve_foxglove() -> None:
     """Serve, and say on standard output at which port."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--page", type=int, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default=LOOPBACK[0])
-    told = parser.parse_args(arguments)
+    told = parser.parse_args()
     token = os.environ.pop(TOKEN_VARIABLE, "")
     try:
         bridge = _FoxgloveBridge(told.port)

@@ -97,7 +97,8 @@ def _lateness_in_bursts(run: Run) -> float | None:
 
     ports = run.header.rig.ports
     lead = next((i for i, port in enumerate(ports) if port.role & _BOTH == _BOTH), None)
-    run = _with_bytes(run)
+    # a run that was read without its raw bytes gets them from its log
+    run = run if run.tapes or not (run.folder / RUN_FILE).exists() else read_run(run.folder, stored=True)
     if lead is None or not run.tapes or not _tells_answers(run.ticks.dtype) or not run.header.node_is_understood:
         return None
     links, wire = links_of_rig(run.header.rig, run.header.devices), new_wire(len(ports))
@@ -145,11 +146,6 @@ def _count_lateness(links, lead, wire, tape, answered, tally, rate, t, valid, st
 def _tells_answers(dtype: np.dtype) -> bool:
     """True if rows say by numbers which command answered which sample: those of a damaged log need not."""
     return all(name in (dtype.names or ()) and dtype[name].kind in "iuf" for name in _ANSWERS)
-
-
-def _with_bytes(run: Run) -> Run:
-    """Run with its raw bytes, from its log where it was read without."""
-    return run if run.tapes or not (run.folder / RUN_FILE).exists() else read_run(run.folder, stored=True)
 
 
 # Jumps of the steer angle in a run of ours: an index that came late, or a coupling that slipped, moves its zero.

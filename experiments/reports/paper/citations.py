@@ -36,7 +36,9 @@ def cited_sources(report: Path) -> list[_CitedSource]:
         There is no report, or its numbers cannot be read.
     """
     document = read_numbers(report)
-    entries = _entries()
+    text = files("riderless.experiments.reports.paper").joinpath("sources.bib").read_text(encoding="utf-8")
+    text = text.replace("VERSION", package_versions()["riderless"])
+    entries = {re.match(r"@\w+\{([^,]+),", part)[1]: part.strip() for part in re.split(r"\n(?=@)", text)}  # type: ignore[index]
     reasons: dict[str, str] = {}
     for key, why in _reasons(document):
         reasons.setdefault(key, why)
@@ -100,10 +102,3 @@ def _of_bicycle(name: str) -> Iterator[tuple[str, str]]:
         yield "bicycleparameters", why
     if "sbw_bicycle" in said:
         yield "delftsbw2024", why
-
-
-def _entries() -> dict[str, str]:
-    """Entries of the bibliography by their keys, with this program's version in its own."""
-    text = files("riderless.experiments.reports.paper").joinpath("sources.bib").read_text(encoding="utf-8")
-    text = text.replace("VERSION", package_versions()["riderless"])
-    return {re.match(r"@\w+\{([^,]+),", part)[1]: part.strip() for part in re.split(r"\n(?=@)", text)}  # type: ignore[index]
