@@ -102,6 +102,7 @@ soak: $(VENV)/.ready-test
 
 fuzz: $(VENV)/.ready-test
 	$(BIN)/python -m tests.tools.fuzz --bytes 1e8
+	$(BIN)/python -m tests.tools.fuzz_devices --bytes 1e6
 	$(BIN)/python -m tests.tools.fuzz_files --mutants 1e5
 
 # make mutants ARGS="--only hil/loop/tick.py --jobs 2"
