@@ -160,7 +160,7 @@ def eigenvalue_figure(
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
             legend: dict[str, Any] = {}  # label: what is drawn for it, on top of one another
-            for colour, marker, one in styled(series):
+            for colour, marker, one in _styled(series):
                 label = f"{one.label} (n = {len(one.comparisons)})"
                 legend[label] = _measured(ax, one, part, colour, marker)
             for curve, dashes in zip(others, ("--", ":", "-."), strict=False):
@@ -176,7 +176,7 @@ def eigenvalue_figure(
     return figure
 
 
-def styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
+def _styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
     """Each series with its colour and marker."""
     return [(*SERIES_STYLES[i % len(SERIES_STYLES)], one) for i, one in enumerate(series)]
 
@@ -250,13 +250,13 @@ def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | 
             values += list(one.curve.values[inside].ravel())
     seen = np.array(values)
     seen = seen[np.isfinite(seen)]
-    for ax, y, bars in zip(axes, (seen.real, seen.imag), bars_of(fits), strict=True):
+    for ax, y, bars in zip(axes, (seen.real, seen.imag), _bars_of(fits), strict=True):
         margin = 0.12 * max(float(np.ptp(y)), 1.0)
-        least, most = range_with_bars(y, bars)
+        least, most = _range_with_bars(y, bars)
         ax.set_ylim(min(least, 0.0) - margin, max(most, 0.0) + margin)
 
 
-def bars_of(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
+def _bars_of(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
     """Both ends of the bars of fits, (2, n) each: of the real parts and of the imaginary parts."""
     numbers = np.array([(fit.re, fit.re_std, fit.im, fit.im_std) for fit in fits]).reshape(-1, 4)
     re, re_std, im, im_std = numbers.T
@@ -264,7 +264,7 @@ def bars_of(fits: Sequence[Fit]) -> tuple[np.ndarray, np.ndarray]:
     return re + ends * re_std, im + ends * im_std
 
 
-def range_with_bars(y: np.ndarray, bars: np.ndarray) -> tuple[float, float]:
+def _range_with_bars(y: np.ndarray, bars: np.ndarray) -> tuple[float, float]:
     """Least and greatest of what is drawn; on either side bars widen it by what the values span, no more.
 
     Parameters
@@ -290,7 +290,7 @@ def residual_figure(series: Sequence[Series]) -> "Figure":
         for ax, part in zip(axes, ("re", "im"), strict=True):
             everything: list[float] = []
             legend: dict[str, Any] = {}
-            for colour, marker, one in styled(series):
+            for colour, marker, one in _styled(series):
                 legend[one.label], like = _residuals(ax, one, part, colour, marker)
                 everything += like
             name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
@@ -384,7 +384,7 @@ def plane_figure(series: Sequence[Series]) -> "Figure":
         figure = new_figure(5.5, 4.6)
         ax = figure.subplots()
         legend: dict[str, Any] = {}
-        for colour, marker, one in styled(series):
+        for colour, marker, one in _styled(series):
             if one.curve is not None:
                 values = one.curve.values.reshape(len(one.curve.v), -1)
                 ax.plot(values.real, values.imag, color=colour, lw=1.1, alpha=0.7)
@@ -406,8 +406,8 @@ def plane_figure(series: Sequence[Series]) -> "Figure":
         ax.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
         fits = [c.fit for one in series for c in one.comparisons]
         if fits:
-            seen, (across, up) = np.array([fit.eigenvalue for fit in fits]), bars_of(fits)
-            (left, right), (low, high) = range_with_bars(seen.real, across), range_with_bars(seen.imag, up)
+            seen, (across, up) = np.array([fit.eigenvalue for fit in fits]), _bars_of(fits)
+            (left, right), (low, high) = _range_with_bars(seen.real, across), _range_with_bars(seen.imag, up)
             ax.set_xlim(min(left, 0.0) - PLANE_MARGIN, max(right, 0.0) + PLANE_MARGIN)
             ax.set_ylim(max(0.0, low - PLANE_MARGIN), high + PLANE_MARGIN)
         legend_above(figure, legend)
