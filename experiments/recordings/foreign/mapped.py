@@ -77,7 +77,8 @@ def _mapped_theory(mapping: Mapping) -> Theory | None:
     if mapping.bicycle is None:
         return None
     theory = open_loop(mapping.bicycle) if mapping.law is None else feedback(mapping.bicycle, mapping.law)
-    return replace(theory, std=mapping.std)
+    moved = {"drive_gain": mapping.losses.gain} if mapping.losses.gain != 1.0 else {}
+    return replace(theory, std=mapping.std, losses=mapping.losses, moved=moved)
 
 
 def _chosen(table: Table, mapping: Mapping) -> Table:

@@ -19,6 +19,7 @@ from riderless.models.bicycle_file import is_number, shortened
 from riderless.models.errors import InputError, did_you_mean
 from riderless.models.file_format import load_toml, require_format
 from riderless.models.parameters import Bicycle
+from riderless.models.plant.drive_losses import DriveLosses
 from riderless.models.text_file import read_text_file, why_unreadable
 
 QUANTITY_UNITS: dict[str, dict[str, float]] = {
@@ -41,6 +42,7 @@ LONGEST_LAW_TIME = 0.2  # s: no bicycle is balanced by a torque that comes later
 OTHER_KEYS = {
     "time": ("column", "unit", "rate"),
     "law": ("steer_into_lean", "v0", *LAW_GAINS, *LAW_TIMES),
+    "drive": ("gain", "offset_Nm", "dead_band_Nm", "hysteresis_Nm", "friction_Nm"),
     "std": tuple(MACHINE_QUANTITIES),
     "kicks": ("times", "column", "beside", "kind", "clock"),
     "free": ("column", "equals", "after", "intervals"),
@@ -82,6 +84,7 @@ class Mapping:
     rate: float | None  # Hz
     bicycle: Bicycle | None
     law: FeedbackLaw | None
+    losses: DriveLosses  # of the drive, and the friction of the steer axis
     std: AnyMapping[str, float]  # of what is known of the machine, SI: `MACHINE_QUANTITIES`
     kicks: AnyMapping[str, Any]
     free: AnyMapping[str, Any]
@@ -159,6 +162,7 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
         rate=rate,
         bicycle=_bicycle(document.get("bicycle"), folder, name, trust),
         law=_law(document.get("law", "uncontrolled"), name),
+        losses=_losses(document.get("drive", {}), f"{name} [drive]"),
         std=_std(document.get("std", {}), f"{name} [std]"),
         **{key: _checked(document.get(key, {}), f"{name} [{key}]") for key in ("kicks", "free", "rows", "text")},
         label=str(document.get("label", "")),
@@ -354,6 +358,15 @@ def _law(given: Any, name: str) -> FeedbackLaw | None:
     phi, delta, phi_dot, delta_dot = (number[key] for key in LAW_GAINS)
     times = {key: number[key] for key in LAW_TIMES}
     return FeedbackLaw(number["steer_into_lean"], number["v0"], (phi, delta, phi_dot, delta_dot), **times)
+
+
+def _losses(table: AnyMapping[str, Any], where: str) -> DriveLosses:
+    """Read what the drive loses of its commands, as a rig states it."""
+    found = {key.removesuffix("_Nm"): _number(table, key, where) for key in table}
+    try:
+        return DriveLosses(**{key: value for key, value in found.items() if value is not None})
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _std(table: AnyMapping[str, Any], where: str) -> dict[str, float]:

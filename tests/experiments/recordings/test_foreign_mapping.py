@@ -13,6 +13,7 @@ from riderless.experiments.recordings import foreign
 from riderless.experiments.recordings.foreign import mapping, times, units
 from riderless.experiments.recordings.foreign.formats.registry import FILE_FORMATS
 from riderless.models.errors import InputError
+from riderless.models.plant.drive_losses import DriveLosses
 from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
 from tests.paths import DOCS
 
@@ -272,6 +273,7 @@ def test_rounded_times_are_taken_as_even(tmp_path, described):
         (LEAST + "[law]\nsteer_into_lean = nan\nv0 = 6.5", ["[law]", "finite", "steer_into_lean", "nan"]),
         (LEAST + "[law]\nphi_dot = 2.0\ndelay_s = 15", ["[law]", "delay_s", "0.2 s", "15 s"]),
         (LEAST + "[law]\nphi_dot = 2.0\nrate_hz = 2", ["[law]", "a period of rate_hz", "0.5 s"]),
+        (LEAST + "[drive]\nfriction_Nm = -0.1", ["[drive]", "friction", "-0.1 N m"]),
         (LEAST + "[std]\nmore_delay = -1", ["[std]", "more_delay", "-1"]),
         (LEAST + "[kicks]\ntimes = [nan]", ["[kicks]", "4.1", "nan"]),
         (LEAST + "[free]\nintervals = [[nan, 9.5]]", ["[free]", "intervals", "nan"]),
@@ -394,4 +396,5 @@ def test_a_law_with_gains_delay_rate_and_lag_is_read_with_its_deviations(describ
     found = mapping.load_mapping(described(LEAST + LAW_EXAMPLE))
     assert found.law == FeedbackLaw(gains=(2.0, -1.0, 8.0, -1.0), delay_s=0.015, rate_hz=100.0, drive_lag_s=0.008)
     assert found.law.latency == pytest.approx(0.020)
+    assert found.losses == DriveLosses(friction=0.05)
     assert found.std == {"more_delay": 0.003, "drive_gain": 0.02}

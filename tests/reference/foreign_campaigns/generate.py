@@ -267,6 +267,7 @@ def mapping_text(campaign: ForeignCampaign) -> str:
     stated |= {"drive_lag_s": campaign.drive_lag}
     keys = ", ".join(f"{name} = {value!r}" for name, value in stated.items())
     law = "" if campaign.law == "bare" else f"law = {{ {keys} }}\nstd = {{ more_delay = 0.002 }}\n"
+    law += f"drive = {{ friction_Nm = {campaign.friction!r} }}\n" if campaign.friction else ""
     steer = 'delta = { column = "steer", unit = "deg" }\n' if campaign.steer_logged else ""
     kicks = 'kicks = { column = "button" }\n' if campaign.marked else ""
     return (
