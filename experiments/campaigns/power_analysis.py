@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from riderless.experiments.analysis.analyze import analyze_responses
-from riderless.experiments.analysis.power.changed_window import DRY_FRICTION, FORESEEN_ERRORS
+from riderless.experiments.analysis.power.changed_window import FORESEEN_ERRORS
 from riderless.experiments.analysis.power.detectable_size import largest_size, sizes_seen
 from riderless.experiments.analysis.power.expected_power import (
     DRAW_SEED,
@@ -23,6 +23,7 @@ from riderless.experiments.analysis.power.expected_power import (
     smallest_rejected,
 )
 from riderless.experiments.analysis.power.simulated_condition import RehearsedCondition, given_by
+from riderless.experiments.analysis.verdict.steer_elements import DRY_FRICTION
 from riderless.experiments.campaigns.power_report import MORE_KICKS, ForeseenError, Foresight
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from riderless.experiments.analysis.power.changed_window import DRY_FRICTION
 from riderless.experiments.analysis.power.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
 from riderless.experiments.analysis.power.power import noncentrality
 from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from riderless.experiments.analysis.verdict.steer_elements import DRY_FRICTION
 from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
 from riderless.experiments.dynamics import plain_name, shown_unit, unit_of
 from riderless.experiments.reports.page.course_section import ForeseenSection

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
+from riderless.experiments.analysis.comparison.compare import compare, windows_by_bicycle
 from riderless.experiments.analysis.comparison.innovation_filter import (
     TORQUE_TIMES,
     OtherMachines,
@@ -206,6 +206,11 @@ def in_random_torques(segment: Segment, fit: Fit) -> Fit:
     rows, before = torque_rows(segment.dynamics, noise, segment.window.v_mean, segment.dt)
     driven = driven_covariance(rows, before, (fit.influence, np.zeros_like(fit.influence)))
     return replace(fit, covariance=larger_covariance(fit.covariance, driven))
+
+
+def in_still_air(c: Comparison) -> Comparison:
+    """Compare a window as if no random torques had driven it."""
+    return compare(replace(c.segment, response=replace(c.segment.response, process_noise=None)), c.fit)
 
 
 # Motion that random torques drive in windows, beside the motion of the kicks: where it is large, errors are not small.

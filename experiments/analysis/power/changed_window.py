@@ -16,7 +16,7 @@ from riderless.experiments.analysis.comparison.prediction import like_for_like
 from riderless.experiments.analysis.estimators import estimate_alike
 from riderless.experiments.analysis.identification.initial_state import InitialState, estimate_initial_state
 from riderless.experiments.analysis.verdict.simulated_motion import MachineSteps
-from riderless.experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
+from riderless.experiments.analysis.verdict.steer_elements import DRY_FRICTION
 from riderless.experiments.analysis.windows.cut import measured_speed
 from riderless.experiments.datatypes import Comparison, Dynamics, Segment
 from riderless.experiments.theory.free_response import BICYCLE_STARTS, free_response
@@ -26,7 +26,6 @@ from riderless.models.coordinates import DELTA, DELTA_DOT
 from riderless.models.errors import InputError
 
 STEER_SENSOR = ("steer_scale", "steer_lag")
-DRY_FRICTION = next(element for element in STEER_ELEMENTS if element.name == "coulomb_friction")
 FORESEEN_ERRORS = (  # that a lab makes
     *("drive_gain", "more_delay", "steer_damping", DRY_FRICTION.name),
     *("mH", "fork_inertia", "mB", "frame_inertia", "speed_scale", "imu_pitch", *STEER_SENSOR),

@@ -11,20 +11,24 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.special import chdtrc
 
 from riderless.experiments.analysis.comparison.compare import windows_by_bicycle
 from riderless.experiments.analysis.comparison.process_noise import (
     FEWEST_WINDOWS,
     driven_share,
     estimate_process_noise,
+    in_still_air,
     may_tell,
 )
 from riderless.experiments.analysis.power.power import Detectable, power_table
 from riderless.experiments.analysis.verdict.candidate import CandidateCause
 from riderless.experiments.analysis.verdict.causes import find_causes
 from riderless.experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
-from riderless.experiments.analysis.verdict.leftover import Leftover
+from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows
+from riderless.experiments.analysis.verdict.nonlinear_causes import WINDOWS_RIDDEN, RiddenWindows
 from riderless.experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
+from riderless.experiments.analysis.verdict.steer_elements import DRY_FRICTION
 from riderless.experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from riderless.experiments.analysis.verdict.wording import SIGNIFICANCE, of_stops, of_two, p_text, what_would_explain
 from riderless.experiments.analysis.windows.grouping import by_condition, comparable_windows
@@ -39,6 +43,7 @@ UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has
     "era": "windows fitted by era reject true models ten times as often as p says, as noise moves its poles by more "
     "than to first order; fit them with --estimator single_mode or several_modes",
 }
+FEWEST_WITH_FRICTION = 2  # windows: in one, some friction explains nearly anything
 GREATEST_SCATTER = 0.5  # of the eigenvalue's size, by which windows of one condition may scatter
 BLIND_TO_WIND = ("four_state",)  # estimators whose errors count no random torques
 GREATEST_DRIVEN_SHARE = 0.2  # of the measured lean rate, that wind, belt or road may drive in the windows
@@ -96,6 +101,20 @@ def why_not_in_wind(group: Sequence[Comparison]) -> str:
             f"kick it until {FEWEST_WINDOWS} windows or more are kept"
         )
     return ""
+
+
+def moved_by_friction(group: Sequence[Comparison]) -> list[Comparison]:
+    """Windows compared in still air, where dry friction explains all that looks like wind; none where it does not.
+
+    Friction takes from a motion what random torques might give it; wind moves a bicycle as no friction would.
+    """
+    still = [in_still_air(c) for c in comparable_windows(group) if c.fit.influence.size]
+    windows = RiddenWindows(still)
+    if len(still) < FEWEST_WITH_FRICTION or not windows.suit(DRY_FRICTION):
+        return []
+    size = windows.some(some_windows(still, WINDOWS_RIDDEN)).best_size(DRY_FRICTION)
+    explained = chdtrc(2 * len(still) - 1, windows.misfit(DRY_FRICTION, size)) >= SIGNIFICANCE
+    return still if size > 0.0 and explained else []
 
 
 def _may_be_wind(group: Sequence[Comparison]) -> bool:
@@ -262,6 +281,13 @@ def bicycle_verdict(
     tell("joint test")
     fit, untold = attempt("the joint test", lambda: fit_campaign(group), CampaignFit((), 0j, 0.0, 1.0))
     withheld, _ = attempt("the wind", lambda: why_withheld(group), "") if fit.conditions else ("", "")
+    if withheld and withheld == why_not_in_wind(group):
+        tell("friction in place of wind")
+        nothing: list[Comparison] = []
+        still, _ = attempt("friction", lambda: moved_by_friction(group), nothing)
+        if still:
+            group, withheld = still, ""
+            fit, untold = attempt("the joint test", lambda: fit_campaign(group), fit)
     if withheld:
         fit = replace(fit, p=float("nan"))
     found: list[CandidateCause] = []

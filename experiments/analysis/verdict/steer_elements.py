@@ -110,6 +110,7 @@ STEER_ELEMENTS = (
         "side slip of both tyres: angle at which a side force would be as large as the load",
     ),
 )
+DRY_FRICTION = next(element for element in STEER_ELEMENTS if element.name == "coulomb_friction")
 
 
 @njit(cache=True, nogil=True)

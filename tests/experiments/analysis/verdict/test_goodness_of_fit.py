@@ -18,11 +18,13 @@ from riderless.hil.runners.simulated_run import run_lockstep
 from riderless.models.plant.steer_drive import SteerDrive
 
 
-def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6"), std=None):
-    """The emulated campaign's controlled runs of the benchmark bicycle, on a rig known as well as said."""
+def lockstep(
+    tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6"), std=None, bicycle="Benchmark"
+):
+    """The emulated campaign's controlled runs of a bicycle, on a rig known as well as said."""
     made = []
     for c in treadmill_conditions(4):
-        if c.bicycle.name == "Benchmark" and c.method != "off" and any(f" {v} m/s" in c.label for v in speeds):
+        if c.bicycle.name == bicycle and c.method != "off" and any(f" {v} m/s" in c.label for v in speeds):
             folder = tmp_path / c.label.replace(" ", "-").replace("/", "-")
             rig = replace(c.rig, std=std or {})
             run_lockstep(folder, rig, c.schedule, c.scenario, c.duration, c.label, None, emulation)

@@ -15,6 +15,9 @@ from riderless.experiments.analysis.verdict.goodness_of_fit import (
     bicycle_verdict,
     why_withheld,
 )
+from riderless.hil.runners.emulation import Emulation
+from riderless.models.plant.steer_drive import SteerDrive
+from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 from tests.experiments.simulated import with_response
 from tests.studies.verdict_calibration.simulate import campaign_responses
 from tests.studies.verdict_calibration.strata import TUNED_ON, study_campaigns
@@ -56,6 +59,15 @@ def test_one_window_in_a_gale_is_not_judged(number, bicycle, words):
     assert f"{words} tell wind, belt or road from a wrong model" in verdict.sentence
 
 
+@pytest.mark.parametrize(("bicycle", "size"), [("Silver", 0.1), ("Silver", 0.2), ("Benchmark", 0.2)])
+def test_dry_friction_that_looks_like_wind_is_named_with_its_size(tmp_path, bicycle, size):
+    """In 8 of 12 such campaigns the verdict was withheld, for "wind, belt or road moved it 0.5 times as its kicks"."""
+    found = lockstep(tmp_path, Emulation(drive=SteerDrive(coulomb=size)), ("3.8", "5.0"), bicycle=bicycle).verdicts[0]
+    assert found.explained is False
+    assert found.causes[0].name == "coulomb_friction"
+    assert found.causes[0].moved == pytest.approx(size, rel=0.05)
+
+
 def test_a_heavy_bicycle_in_the_same_wind_is_judged():
     group = windows_of(13)
     assert 0.0 < driven_share(group) < GREATEST_DRIVEN_SHARE
@@ -69,7 +81,7 @@ def test_calm_campaigns_are_judged(windows):
     group = windows_of(1, "drawn", 78001, ("Rigid", "Pista"))[:windows]
     assert len(group) == windows
     verdict = bicycle_verdict("calm", group)
-    assert verdict.explained
+    assert verdict.explained is (None if windows == 1 else True), "one window would pass half a drive as well"
     assert verdict.p > SIGNIFICANCE
 
 
