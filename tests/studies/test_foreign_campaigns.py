@@ -49,3 +49,11 @@ def test_windows_wait_for_the_end_of_a_push_by_a_strangers_hand(tmp_path):
     for one in found.comparisons:
         since = one.window.t_start - begun[one.window.source]
         assert not np.any((since > 0.0) & (since < campaign.push - 0.05)), one
+
+
+def test_a_mass_that_is_a_tenth_off_is_among_what_cannot_be_told_apart():
+    """The motion ranks a mass by what a scale leaves of doubt, and so never tried it: the steer's inertia was named."""
+    campaign = replace(draw_campaign(4, "plain", "state"), planted={"mB": 8.5})
+    answer = ask_foreign(campaign)
+    assert answer.p < 1e-6
+    assert answer.named in ("right", "among equals")

@@ -13,10 +13,17 @@ import numpy as np
 
 from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
-from riderless.experiments.analysis.verdict.candidate import CandidateCause, impossible, nearest_possible
+from riderless.experiments.analysis.power.power import like_for_like_slopes
+from riderless.experiments.analysis.verdict.candidate import (
+    LIKELIHOOD_BOUND,
+    CandidateCause,
+    impossible,
+    nearest_possible,
+)
 from riderless.experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from riderless.experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
 from riderless.experiments.analysis.verdict.uncertain_parameters import linear_predictions
+from riderless.experiments.analysis.windows.grouping import comparable_windows
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import Theory, unit_of
 from riderless.models.array_types import Array, ComplexArray
@@ -25,6 +32,7 @@ from riderless.models.errors import InputError
 WINDOWS_SEARCHED = 4  # windows beyond which a search for causes takes an even choice of a condition's windows
 CAUSES_PREDICTED_AGAIN = 4  # best causes with which all predictions are made again
 CAUSES_REPORTED = 8  # causes that are reported
+ALIKE_TRIED = 6  # quantities that explain the eigenvalues as well, though the motion ranks them lower
 AS_GOOD = 0.8  # of what the best cause explains: one that cannot be is told of if it would explain more
 
 
@@ -55,10 +63,49 @@ def find_causes(
             tried.append(_on_eigenvalues(group, leftover, nominal, cause))
         except InputError:  # a machine that cannot be is no candidate
             continue
-    before = leftover.chi2(group)
-    tried = sorted((replace(one, chi2_before=before) for one in tried), key=lambda cause: cause.chi2_left)
-    untried = found[CAUSES_PREDICTED_AGAIN:]
-    return (tried + untried)[:CAUSES_REPORTED] + _impossible_but_better(ranked, found)
+    tell("what cannot be told from them")
+    tried.sort(key=lambda cause: cause.chi2_left)
+    tried = tried[:CAUSES_REPORTED] + _alike(group, leftover, nominal, ranked, tried)
+    before, names = leftover.chi2(group), {cause.name for cause in tried}
+    tried = [replace(cause, chi2_before=before) for cause in tried]
+    untried = [cause for cause in found if cause.name not in names][: max(CAUSES_REPORTED - len(tried), 0)]
+    return tried + untried + _impossible_but_better(ranked, found)
+
+
+def _alike(
+    group: Sequence[Comparison],
+    leftover: Leftover,
+    nominal: ComplexArray,
+    ranked: Sequence[CandidateCause],
+    tried: Sequence[CandidateCause],
+) -> list[CandidateCause]:
+    """Find quantities that explain the eigenvalues as well as the best cause, though they would have to be far off.
+
+    The motion ranks a quantity by its usual deviation, and so never tries a mass that is wrong by a tenth. It is no
+    likely cause, but no answer may deny that it cannot be told from the one named.
+    """
+    names = [cause.name for cause in ranked if cause.name not in {one.name for one in tried}]
+    if not names or not tried:
+        return []
+    residual, slopes = leftover.residual, like_for_like_slopes(comparable_windows(group), names)
+    precise = np.linalg.solve(leftover.covariance, np.column_stack([residual, slopes]))
+    sizes = np.einsum("ij,ij->j", slopes, precise[:, 1:])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moves = slopes.T @ precise[:, 0] / sizes
+    left = residual @ precise[:, 0] - np.nan_to_num(moves**2 * sizes)
+    found = []
+    for i in np.argsort(left)[:ALIKE_TRIED]:
+        cause = next(one for one in ranked if one.name == names[i])
+        if left[i] > tried[0].chi2_left + LIKELIHOOD_BOUND or not np.isfinite(moves[i]):
+            break
+        theory = group[0].segment.theory
+        moved = nearest_possible(theory, cause.name, cause.nominal + float(moves[i]))
+        cause = replace(cause, moved=moved, deviations=(moved - cause.nominal) / theory.usual(cause.name))
+        try:
+            found.append(_on_eigenvalues(group, leftover, nominal, cause))
+        except InputError:
+            continue
+    return [cause for cause in found if cause.chi2_left <= tried[0].chi2_left + LIKELIHOOD_BOUND]
 
 
 def _impossible_but_better(ranked: Sequence[CandidateCause], found: Sequence[CandidateCause]) -> list[CandidateCause]:

@@ -42,6 +42,11 @@ class Leftover:
         self._of_parameters = slopes @ slopes.T
 
     @property
+    def residual(self) -> Array:
+        """Mean residuals (2 k,) of the k conditions, re and im of each [1/s]."""
+        return self._pooled(self._group)[0]
+
+    @property
     def covariance(self) -> Array:
         """Covariance (2 k, 2 k) of the k conditions as they were measured."""
         return self._pooled(self._group)[1]

@@ -9,7 +9,7 @@ from riderless.experiments.analysis.identification.output_error import AveragedW
 from riderless.experiments.analysis.verdict import goodness_of_fit
 from riderless.experiments.analysis.verdict.candidate import CandidateCause, impossible, nearest_possible
 from riderless.experiments.analysis.verdict.causes import rank_causes
-from riderless.experiments.analysis.verdict.conditions import CampaignFit
+from riderless.experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans
 from riderless.experiments.analysis.verdict.wording import what_would_explain
 from riderless.experiments.datatypes import Segment
 from riderless.experiments.theories import lean_feedback, open_loop
@@ -100,13 +100,16 @@ def test_a_cause_that_leaves_the_data_unexplained_says_so():
     assert "unexplained" not in what_would_explain([well], 2000.0, 12)
 
 
+MEANS = ConditionMeans("Benchmark lqr 5.0 m/s", 5.0, 3, 0.1 + 0.1j, 0.01 + 0.01j)
+
+
 @pytest.mark.parametrize("error", [InputError("no such bicycle"), np.linalg.LinAlgError("singular"), IndexError("7")])
 def test_nothing_in_the_verdict_takes_the_analysis_away(monkeypatch, error):
     def fails(*_):
         raise error
 
     monkeypatch.setattr(goodness_of_fit, "find_causes", fails)
-    monkeypatch.setattr(goodness_of_fit, "fit_campaign", lambda group: CampaignFit(tuple("ab"), 0j, 100.0, 1e-9))
+    monkeypatch.setattr(goodness_of_fit, "fit_campaign", lambda group: CampaignFit((MEANS, MEANS), 0j, 100.0, 1e-9))
     found = goodness_of_fit.bicycle_verdict("Benchmark", [])
     assert not found.explained
     assert f"the search for causes could not be made: {error}" in found.sentence
