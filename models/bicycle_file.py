@@ -16,7 +16,7 @@ from riderless.models.plausibility.parameter_units import si_parameters
 from riderless.models.plausibility.traits import Values, odd_traits
 from riderless.models.text_file import read_text_file, why_unreadable
 
-FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
+FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std", "correlations")
 LARGEST_SLIP = 1e15  # no usual mistake makes more of a bicycle's parameter
 LONGEST_SHOWN = 80  # characters of a wrong value
 MOST_REMARKS = 3  # traits named in one line
@@ -80,6 +80,7 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
     if _blank(table.get("trust")):
         faults.append('trust = "" gives no reason: write trust = "why", or leave it out')
     std = {"std": si_parameters(table["std"], faults)} if isinstance(table.get("std"), dict) else {}
+    faults += _uncertain_faults(table.get("correlations"), std.get("std", {}))
     if faults:
         raise InputError("; ".join(faults))
     substitutes = {name: _substitute(name, parameters) for name in DISPENSABLE if name not in parameters}
@@ -89,6 +90,17 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
         **parameters,
         **substitutes,
     }
+
+
+def _uncertain_faults(correlations: Any, std: dict[str, Any]) -> Iterator[str]:
+    """Faults of correlations whose parameters have no standard deviation."""
+    if not isinstance(correlations, dict):
+        return
+    rows = [row for row in correlations.values() if isinstance(row, dict)]
+    named = [name for name in PARAMETERS if name in correlations or any(name in row for row in rows)]
+    certain = [name for name in named if not std.get(name)]
+    if certain:
+        yield f"[correlations] has {certain[0]}, which has no standard deviation in [std]: give one, or leave it out"
 
 
 def _blank(value: Any) -> bool:

@@ -22,6 +22,7 @@ VERSIONS = {
     "campaign": 1,
     "mapping": 1,
     "path": 1,
+    "readings": 1,
 }  # that this riderless writes
 _MARKS = {  # keys by which a file without a format line is known; the first that fits, as gains have a `loop` too
     "bicycle": {"parameters"},
@@ -30,6 +31,7 @@ _MARKS = {  # keys by which a file without a format line is known; the first tha
     "rig": {"port", "limits", "loop"},
     "mapping": {"phi_dot", "time", "kind"},
     "path": {"shape"},
+    "readings": {"readings"},
 }
 
 _DEEPEST = 16  # parts of a key, or lists and tables within one another; ours have 4
@@ -64,7 +66,9 @@ def noun_of(document: Mapping[str, Any]) -> str:
 def describe_kind(document: Mapping[str, Any]) -> str:
     """Words for what a file holds, as a sentence says it: "a rig", "gains"; empty where that does not show."""
     noun = noun_of(document)
-    return "gains" if noun.endswith("schedule") else noun and f"a {noun}"
+    if noun.endswith("schedule"):
+        return "gains"
+    return noun if noun == "readings" else noun and f"a {noun}"
 
 
 def require_format(document: Mapping[str, Any], noun: str, where: object) -> None:

@@ -8,7 +8,7 @@ about their axle, so IRzz = IRxx and IFzz = IFxx.
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from riderless.models.bicycle_file import (
     trusted_for,
     unknown_keys,
 )
+from riderless.models.correlations import Correlations
 from riderless.models.errors import InputError
 from riderless.models.file_format import dump_toml, load_toml
 from riderless.models.parameter_table import DISPENSABLE, MASSES, MOMENTS, RADII
@@ -31,6 +32,8 @@ from riderless.models.tables import data_frame, html_table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
+
+    from riderless.models.array_types import Array
 
 LONGEST_NAME = 200  # characters of a bicycle's name; more fit into no title and no line of a screen
 LARGEST_VALUE = 1e6  # of any parameter in its SI unit; sums and products of more lose all digits
@@ -55,6 +58,8 @@ class Bicycle:
         Where the numbers were published, and what to know about them.
     std : mapping of parameter to float
         One standard deviation in the unit of the parameter, where published.
+    correlations : mapping of parameter to mapping of parameter to float
+        Of parameters with a standard deviation, each pair once; without them parameters count as independent.
     missing : sequence of str
         Those of IByy and IHyy that were not published. Their value here is a substitute (see
         `riderless.models.bicycle_file.flat_moment`); nothing linear depends on it.
@@ -100,6 +105,7 @@ class Bicycle:
     std: Mapping[str, float] = field(default_factory=dict, hash=False)
     missing: tuple[str, ...] = ()
     trust: str = field(default="", compare=False)
+    correlations: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         faults = list(_malformed(self))
@@ -109,6 +115,7 @@ class Bicycle:
             std = {name: float(self.std[name]) for name in PARAMETERS if name in self.std}
             object.__setattr__(self, "std", MappingProxyType(std))
             object.__setattr__(self, "missing", tuple(self.missing))
+            object.__setattr__(self, "correlations", _correlations(self))
             faults = list(_unphysical(self))
         if faults:
             raise InputError(f"bicycle {shortened(self.name)} cannot be: {'; '.join(faults)}")
@@ -141,6 +148,18 @@ class Bicycle:
         }
         return data_frame(columns, "parameter")
 
+    @property
+    def _correlated(self) -> Correlations:
+        assert isinstance(self.correlations, Correlations)
+        return self.correlations
+
+    def covariance(self, names: Sequence[str]) -> "Array":
+        """Covariance (n, n) of the named parameters, SI; zero where no deviation is known."""
+        import numpy as np
+
+        std = np.array([self.std.get(name, 0.0) for name in names])
+        return np.asarray(self._correlated.matrix(names) * np.outer(std, std))
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by making it again: a read-only mapping cannot be pickled."""
         return _from_dict, (self.as_dict(),)
@@ -155,14 +174,17 @@ class Bicycle:
             "std": dict(self.std),
             "missing": list(self.missing),
             **({"trust": self.trust} if self.trust else {}),
+            **({"correlations": self._correlated.plain()} if self.correlations else {}),
         }
 
     def to_toml(self) -> str:
         """Text that `from_toml` reads back to an equal bicycle, in full precision."""
         table = {key: value for key, value in self.as_dict().items() if key not in PARAMETERS}
-        std = table.pop("std")
+        std, correlations = table.pop("std"), table.pop("correlations", None)
         table["parameters"] = {name: getattr(self, name) for name in PARAMETERS}
         table["std"] = std
+        if correlations:
+            table["correlations"] = correlations
         return dump_toml(table)
 
     @classmethod
@@ -170,10 +192,10 @@ class Bicycle:
         """Read a bicycle from TOML text, or from a file (a `Path`, or one line ending in ``.toml``).
 
         Keys: ``name``, optional ``source``, ``note``, ``missing`` and ``trust``, a table ``[parameters]`` and
-        optionally a table ``[std]``. Parameters named in ``missing`` may be left out; a parameter may carry its unit
-        (``lam_deg``, ``w_mm``, ``IFxx_g_cm2``; `riderless.models.plausibility.parameter_units`). What is read must be
-        plausible (`riderless.models.plausibility.traits`), unless ``trust`` is true or the file says why it is to be
-        trusted; then a warning names what is unusual.
+        optionally tables ``[std]`` and ``[correlations]``. Parameters named in ``missing`` may be left out; a
+        parameter may carry its unit (``lam_deg``, ``w_mm``; `riderless.models.plausibility.parameter_units`). What is
+        read must be plausible (`riderless.models.plausibility.traits`), unless ``trust`` is true or the file says why
+        it is to be trusted; then a warning names what is unusual.
 
         Raises
         ------
@@ -201,6 +223,12 @@ class Bicycle:
         except InputError as error:
             causes = likely_causes(fields)
             raise InputError(f"{error}; {causes}" if causes else str(error)) from None
+
+
+def _correlations(b: Bicycle) -> Correlations:
+    """Correlations of the parameters that have a deviation; those of one that has none, no longer, go."""
+    found = b.correlations if isinstance(b.correlations, Correlations) else Correlations(b.correlations)
+    return found.of([name for name in b.std if b.std[name] > 0.0])
 
 
 def require_bicycle(bicycle: object) -> None:
@@ -239,6 +267,8 @@ def _malformed(b: Bicycle) -> Iterator[str]:
             if name in b.std and not (is_number(b.std[name]) and b.std[name] >= 0.0):
                 unit = PARAMETERS[name][0]
                 yield f"std of {name} = {shortened(b.std[name])} {unit} must be a finite number, zero or more"
+    if not isinstance(b.correlations, Mapping):
+        yield f"correlations = {shortened(b.correlations)} must be a table"
     if not isinstance(b.missing, tuple | list):
         yield f"missing = {shortened(b.missing)} must be a list of parameters"
     elif wrong := [name for name in b.missing if name not in DISPENSABLE]:

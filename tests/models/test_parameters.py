@@ -21,7 +21,7 @@ def benchmark() -> Bicycle:
 def test_there_are_25_parameters_and_gravity():
     assert len(PARAMETERS) == 26
     fields = {field.name for field in dataclasses.fields(Bicycle)}
-    assert fields == set(PARAMETERS) | {"name", "source", "note", "std", "missing", "trust"}
+    assert fields == set(PARAMETERS) | {"name", "source", "note", "std", "missing", "trust", "correlations"}
 
 
 @pytest.mark.parametrize(
