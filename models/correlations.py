@@ -111,3 +111,21 @@ class Correlations(Mapping[str, Mapping[str, float]]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Correlations, (self.plain(),)
+
+
+def deviations_of(covariance: "Array", names: Sequence[str], missing: Sequence[str] = ()) -> dict[str, Any]:
+    """Fields std and correlations of a bicycle whose named parameters have a covariance (n, n)."""
+    import numpy as np
+
+    std = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
+    known = [i for i, name in enumerate(names) if std[i] > 0.0 and name not in missing]
+    correlations: dict[str, dict[str, float]] = {}
+    for a, i in enumerate(known):
+        row = {
+            names[j]: float(np.clip(covariance[i, j] / (std[i] * std[j]), -1.0, 1.0))
+            for j in known[a + 1 :]
+            if covariance[i, j] != 0.0
+        }
+        if row:
+            correlations[names[i]] = row
+    return {"std": {names[i]: float(std[i]) for i in known}, "correlations": correlations}
