@@ -5,7 +5,7 @@ covariance S follows from that of the readings, common causes and all, and chi-s
 freedom.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import degrees, pi
 
@@ -33,16 +33,18 @@ BEYOND = 1.05  # times a principal moment, that no angle explains
 PEOPLE_DIFFER = 3.0  # standard deviations
 SCATTERS = 3.0  # times the stated deviation, that repeated readings may scatter
 MULTIPLE = 0.03  # share by which a period may be off from n periods that were not divided by n
-CENTRES = {"B": (-0.5, 1.0, -1.5, 0.25), "H": (-1.0, 0.3, -1.3, 0.15), "S": (-0.6, 0.3, -0.9, 0.15)}
-# m from the axle, forward and down: where a rear frame, a front frame and a fork have their centre of mass
-CONVENTIONS = {  # how an angle may have been measured: the true one from it
-    "the distances a have the reversed sign (positive when the plumb line passes in front of the point, upright)": (
+CENTRES = {
+    "B": ((-0.25, 1.0), (-1.5, 0.25), (0.35, -0.3)),
+    "H": ((-1.0, 0.3), (-1.3, 0.15), (-0.2, -0.45)),
+    "S": ((-0.6, 0.3), (-0.9, 0.15), (-0.15, -0.3)),
+}
+"""Of a part, where its centre of mass lies, m forward and down of the axle: ranges, and the usual place."""
+CONVENTIONS: Mapping[str, Callable[[float], float]] = {
+    "the distances a have the reversed sign: upright, a is positive when the line passes left of the point": (
         lambda alpha: alpha + pi
     ),
     "the angles run clockwise: they run counterclockwise, seen from the right": lambda alpha: -alpha,
-    "the angles are those of the reversed steer axis, running clockwise: take the upward one, counterclockwise": (
-        lambda alpha: pi - alpha
-    ),
+    "the angles run clockwise from the left: they run counterclockwise from the right": lambda alpha: pi - alpha,
     "the angles are from the vertical: they are from the horizontal that points right": lambda alpha: alpha + pi / 2.0,
     "the angles are from the downward vertical: they are from the horizontal that points right": (
         lambda alpha: alpha - pi / 2.0
@@ -50,8 +52,8 @@ CONVENTIONS = {  # how an angle may have been measured: the true one from it
     "the angles are from the vertical, clockwise: they are from the horizontal that points right, counterclockwise": (
         lambda alpha: pi / 2.0 - alpha
     ),
-    "the angles are those of the frame against its upright place: alpha is 90 deg + lam when it stands upright": None,
 }
+"""Likely mistakes in the angles of hanging parts, each with the true angle [rad] from the one written."""
 
 
 @dataclass(frozen=True)
@@ -128,19 +130,15 @@ def check_set(readings: LabReadings, plan: Plan, each: OrientationSet) -> SetChe
 
 def doubts_of(
     readings: LabReadings,
-    plan: Plan,
-    reduction: Reduction,
     checks: Sequence[SetCheck],
-    weaves: Callable[[LabReadings], list[complex]],
-    here: Sequence[tuple[float, complex]],
+    weaves: Callable[[LabReadings], list[complex]] = lambda readings: [],
+    here: Sequence[tuple[float, complex]] = (),
 ) -> Iterator[Doubt]:
     """Find the readings that contradict others, and say what leaving them out does to the weave.
 
     Parameters
     ----------
     readings : LabReadings
-    plan : Plan
-    reduction : Reduction
     checks : sequence of SetCheck
     weaves : callable
         Weave [1/s] of fewer readings at the speeds of ``here``.
@@ -210,7 +208,8 @@ def _misfit(
             f"{head}; {culprit} ({words_for(culprit)}) does not fit the others, whose chi-square is "
             f"{without[culprit][0]:.3g} for {each.freedom - 1} without it{_why(readings, each, culprit)}"
         )
-        return Doubt((culprit,), f"{words}; {_effect(readings, culprit, weaves, here)}: see --without {culprit}")
+        words += f"; {_effect(readings, culprit, weaves, here)}" if here else ""
+        return Doubt((culprit,), f"{words}: see --without {culprit}")
     choice = (
         "which of them, no further one tells: hang it in another orientation"
         if each.freedom == 1
@@ -221,8 +220,8 @@ def _misfit(
     def weaves_there(less: LabReadings) -> list[complex]:
         return weaves(less)[len(here) // 2 : len(here) // 2 + 1]
 
-    effects = "; ".join(_effect(readings, symbol, weaves_there, middle) for symbol in order)
-    return Doubt(tuple(order), f"{head}; {', '.join(order)} do not agree, {choice}; {effects}")
+    effects = [_effect(readings, symbol, weaves_there, middle) for symbol in order if here]
+    return Doubt(tuple(order), "; ".join([head, f"{', '.join(order)} do not agree, {choice}", *effects]))
 
 
 def _rms(residuals: Array) -> float:
@@ -314,52 +313,51 @@ def _effect(
 
 def convention_fault(readings: LabReadings, plan: Plan, reduction: Reduction) -> str:
     """Say where a centre of mass lies outside its part, with the convention that explains it; "" where none does."""
+    sets = [each for each in plan.sets if each.of == "line" and each.part in CENTRES]
+    outside = [each for each in sets if not _inside(each.part, reduction.centres[each.part])]
+    chi2 = sum(check_set(readings, plan, each).chi2 for each in sets)
+    freedom = sum(each.freedom for each in sets)
+    if not outside and chi2 <= 100.0 * max(freedom, 1):
+        return ""
+    likely = _likely_convention(readings, plan, sets, chi2)
+    if likely:
+        return f"the hanging lines look as if {likely}"
     faults = []
-    for each in plan.sets:
-        if each.of != "line" or each.part not in CENTRES:
-            continue
+    for each in outside:
         X, Z = (float(value) for value in reduction.centres[each.part])
-        check = check_set(readings, plan, each)
-        crossed = each.freedom > 0 and check.chi2 > 100.0 * each.freedom
-        if _inside(each.part, X, Z) and not crossed:
-            continue
-        likely = _likely_convention(readings, plan, each, check.chi2)
-        if likely:
-            faults.append(f"the hanging lines of the {PARTS[each.part]} look as if {likely}")
-        elif not _inside(each.part, X, Z):
-            axle = "rear" if each.part == "B" else "front"
-            faults.append(
-                f"the hanging lines put the centre of mass of the {PARTS[each.part]} {X:.3g} m forward and "
-                f"{-Z:.3g} m up of the {axle} axle, outside it: correct {', '.join(each.symbols)} or their angles"
-            )
+        faults.append(
+            f"the hanging lines put the centre of mass of the {PARTS[each.part]} {X:.3g} m forward and {-Z:.3g} m up "
+            f"of the {'rear' if each.part == 'B' else 'front'} axle, outside it: correct {', '.join(each.symbols)} or "
+            "their angles"
+        )
     return "; ".join(faults)
 
 
-def _inside(part: str, X: float, Z: float) -> bool:
-    back, front, top, bottom = CENTRES[part]
-    return back <= X <= front and top <= Z <= bottom
+def _inside(part: str, centre: tuple[float, float]) -> bool:
+    (back, front), (top, bottom), _ = CENTRES[part]
+    return back <= centre[0] <= front and top <= centre[1] <= bottom
 
 
-def _likely_convention(readings: LabReadings, plan: Plan, each: OrientationSet, chi2: float) -> str:
-    """Convention under which a set's lines agree and meet inside the part; "" where there is none."""
-    best = ""
-    least = np.inf
+def _likely_convention(readings: LabReadings, plan: Plan, sets: Sequence[OrientationSet], chi2: float) -> str:
+    """Convention under which all lines agree and meet inside their parts, where these usually do; "" without one."""
+    best, least = "", np.inf
+    freedom = sum(each.freedom for each in sets)
+    angles = [name for each in plan.sets if each.of == "line" for name in each.angles]
     for words, true in CONVENTIONS.items():
-        changed = dict(readings.readings)
-        for name in each.angles:
-            reading = changed[name]
-            if true is None:
-                lam = pi / 2.0 - readings.value("gamma") if "gamma" in changed else 0.3
-                values = tuple(value + pi / 2.0 + lam for value in reading.values)
-            else:
-                values = tuple(true(value) for value in reading.values)
-            changed[name] = replace(reading, values=values)
-        other = replace(readings, readings=changed)
-        means = {symbol: reading.mean for symbol, reading in changed.items()}
-        found = reduce_readings(means, plan)
-        X, Z = (float(value) for value in found.centres[each.part])
-        now = check_set(other, plan, each)
-        agrees = now.chi2 <= max(1.01 * chi2 if chi2 < 100.0 * each.freedom else 0.1 * chi2, 10.0 * each.freedom)
-        if _inside(each.part, X, Z) and agrees and now.chi2 < least - 1e-9:
-            best, least = words, now.chi2
+        moved = {
+            name: replace(readings.readings[name], values=tuple(map(true, readings.readings[name].values)))
+            for name in angles
+        }
+        other = replace(readings, readings={**readings.readings, **moved})
+        found = reduce_readings({symbol: reading.mean for symbol, reading in other.readings.items()}, plan)
+        if not all(_inside(each.part, found.centres[each.part]) for each in sets):
+            continue
+        now = sum(check_set(other, plan, each).chi2 for each in sets)
+        if now > max(0.1 * chi2, 10.0 * max(freedom, 1)):
+            continue
+        away = sum(float(np.hypot(*np.subtract(found.centres[each.part], CENTRES[each.part][2]))) for each in sets)
+        if now > 10.0 * max(freedom, 1):
+            away += 10.0  # a convention under which the lines agree comes first
+        if away < least:
+            best, least = words, away
     return best

@@ -187,8 +187,12 @@ def measure(
     fault = convention_fault(readings, plan, reduction)
     if fault and not trust:
         raise InputError(fault)
-    bicycle, jacobian = measured_bicycle(readings, plan, reduction, trust=trust)
     checks = check_sets(readings, plan)
+    try:
+        bicycle, jacobian = measured_bicycle(readings, plan, reduction, trust=trust)
+    except InputError as error:
+        causes = [doubt.sentence for doubt in doubts_of(readings, checks)]
+        raise InputError("; ".join([str(error), *causes])) from None
     weights = weights_of(readings, plan)
     try:
         weighted, _ = measured_bicycle(readings, plan, reduce_readings(x, plan, weights), weights, trust)
@@ -204,7 +208,7 @@ def measure(
         return [weave(other, v) for v in speeds]
 
     here = [weave(bicycle, v) for v in speeds]
-    doubts = tuple(doubts_of(readings, plan, reduction, checks, weaves, list(zip(speeds, here, strict=True))))
+    doubts = tuple(doubts_of(readings, checks, weaves, list(zip(speeds, here, strict=True))))
     return MeasuredBicycle(bicycle, weighted, readings, checks, doubts, jacobian, tuple(speeds))
 
 

@@ -166,8 +166,12 @@ def readings_of(document: Mapping[str, Any], folder: str | Path = ".") -> LabRea
     stds = _deviations(document.get("std", {}), faults)
     readings: dict[str, Reading] = {}
     notes: list[str] = []
+    blank = [str(key) for key, value in document["readings"].items() if value == ""]
+    if blank:
+        more = f" and {len(blank) - 3} more" if len(blank) > 3 else ""
+        faults.append(f"{', '.join(blank[:3])}{more} are blank: write what was read, or delete the lines")
     for key, value in document["readings"].items():
-        if key in RIDER_READINGS:
+        if key in RIDER_READINGS or value == "":
             continue
         symbol, factor = _symbol_and_factor(key, faults)
         kind = kind_of(symbol)
@@ -186,7 +190,7 @@ def readings_of(document: Mapping[str, Any], folder: str | Path = ".") -> LabRea
             readings[symbol] = reading
     faults += _slips_of_all(readings, document["readings"])
     unused = [key for key in stds if not any(key in groups_of(symbol) for symbol in readings)]
-    faults += [f"[std] has {key}, but no reading has that name" for key in unused if kind_of(key)]
+    faults += [f"[std] has {key}, but no reading has that name" for key in unused if kind_of(key) and not blank]
     if not readings and not faults:
         faults.append("there are no readings: fill in what was measured")
     tools = _tools(document.get("tools", {}), readings, faults)
@@ -380,7 +384,7 @@ def _tools(table: Mapping[str, Any], readings: Mapping[str, Reading], faults: li
             continue
         for group in entry["readings"]:
             used = [symbol for symbol in readings if group in groups_of(symbol)]
-            if not used:
+            if not used and readings:
                 faults.append(f"[tools.{name}] names {shortened(group)}, which no reading has")
             for symbol in used:
                 kind = kind_of(symbol)
