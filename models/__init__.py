@@ -24,6 +24,9 @@ if TYPE_CHECKING:
         system_matrix,
     )
     from riderless.models.linear.zero_order_hold import zoh
+    from riderless.models.measured.measurement import MeasuredBicycle, measure
+    from riderless.models.measured.payloads import add_payload
+    from riderless.models.measured.periods import Period, period
     from riderless.models.nonlinear.control_system import nonlinear_system
     from riderless.models.nonlinear.ensemble import Ensemble
     from riderless.models.nonlinear.hands_free import TurnFamily, hands_free_families
@@ -51,8 +54,10 @@ __all__ = [
     "Instruments",
     "Kick",
     "Knock",
+    "MeasuredBicycle",
     "ModeShape",
     "Modes",
+    "Period",
     "Plant",
     "Scenario",
     "SteadyTurn",
@@ -62,6 +67,7 @@ __all__ = [
     "Trajectory",
     "TurnFamily",
     "UnusualBicycle",
+    "add_payload",
     "bicycle_from_symbrim",
     "bicycle_names",
     "bicycle_text",
@@ -74,9 +80,11 @@ __all__ = [
     "input_matrix",
     "lateral_forces",
     "load_bicycle",
+    "measure",
     "mode_shapes",
     "named_modes",
     "nonlinear_system",
+    "period",
     "read_bicycle",
     "simulate_nonlinear",
     "state_space",

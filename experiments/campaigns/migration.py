@@ -1,4 +1,4 @@
-"""Old gains, rig, campaign, mapping and path files rewritten as this version writes them; comments and order stay."""
+"""Old gains, rig, campaign, mapping, path and readings files as this version writes them; comments and order stay."""
 
 import tomllib
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from riderless.hil.rig.path_file import read_path_file
 from riderless.hil.rig.writer import replace_file
 from riderless.models.errors import InputError
 from riderless.models.file_format import VERSIONS, describe_kind, format_line, load_toml, noun_of, require_format
+from riderless.models.measured.reading_files import read_readings
 from riderless.models.text_file import read_text_file, why_unreadable
 
 
@@ -37,8 +38,9 @@ READERS: dict[str, Callable[[Path], Any]] = {  # the test of a new text: it must
     "campaign": check_campaign,
     "mapping": mapping.load_mapping,
     "path": read_path_file,
+    "readings": read_readings,
 }
-_WANTED = "a gains, rig, campaign, mapping or path file"
+_WANTED = "a gains, rig, campaign, mapping, path or readings file"
 STEPS: dict[tuple[str, int], Callable[[tomlkit.TOMLDocument], str]] = {}  # (noun, version) -> to the next, with a word
 
 

@@ -8,7 +8,7 @@ import typer
 
 def migrate(
     files: Annotated[
-        list[Path], typer.Argument(help="Gains, controller, rig, campaign, mapping or path files (TOML).")
+        list[Path], typer.Argument(help="Gains, controller, rig, campaign, mapping, path or readings files (TOML).")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

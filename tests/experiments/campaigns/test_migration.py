@@ -47,6 +47,7 @@ def old(tmp_path):
         "rig": (DOCS / "rigs/node.toml").read_text(),
         "campaign": (DOCS / "campaigns/treadmill.toml").read_text(),
         "mapping": MAPPING,
+        "readings": "[readings]\nmB = 9.8\n",
         "path": 'shape = "circle"\nradius_m = 8.0\nspeed_m_per_s = 4.0\n',
     }
     for noun, text in texts.items():
@@ -54,7 +55,7 @@ def old(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("noun", ["rig", "campaign", "mapping", "path"])
+@pytest.mark.parametrize("noun", ["rig", "campaign", "mapping", "path", "readings"])
 def test_an_old_file_is_stamped_and_its_text_kept(old, noun):
     path = old / f"{noun}.toml"
     before = path.read_text()

@@ -190,7 +190,7 @@ REFUSED = {
         "export run --to mcap -o full",
     ],
     # migrate
-    "wanted a gains, rig, campaign, mapping or path file": [
+    "wanted a gains, rig, campaign, mapping, path or readings file": [
         "migrate nowhere.toml",
         "migrate void",
         "migrate folder.toml",

@@ -67,6 +67,16 @@ REFUSED = {
         "turns Silver --lean five --steer 2",
         "design Silver --rate 200Hz",
     ],
+    # a bicycle of one's own
+    "wanted a file of readings: give one": ["measure"],
+    "found its parameters": ["measure silver.toml"],
+    "--way chooses a template": ["measure --way table"],
+    "a way of measuring is table or split-fork, found 'scales'": ["measure --template --way scales"],
+    "wanted a recording of a swing, or a stopwatch's": ["period"],
+    "a stopwatch's --swings and --total stand alone": ["period log.csv --swings 5 --total 3"],
+    "--total wants seconds": ["period --swings 5 --total one"],
+    "--example wants one file to write": ["period --example"],
+    "there is no file nowhere.toml; give the TOML file of a payload": ["load Silver nowhere.toml"],
     # names of bicycles
     "there is no bicycle '' in the catalogue; choose one of": ["eig ''"],
     "there is no bicycle ' ' in the catalogue": ["eig ' '"],
