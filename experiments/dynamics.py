@@ -321,6 +321,20 @@ class Theory:
         known = {**self.bicycle.std, **self.std}
         return {name: float(std) for name, std in known.items() if std > 0.0}
 
+    @cached_property
+    def correlation(self) -> Array:
+        """Correlation matrix (q, q) of all that is `uncertain`, in its order."""
+        return self.bicycle.correlation_matrix(list(self.uncertain))
+
+    @cached_property
+    def spread(self) -> Array:
+        """Matrix (q, q) from q independent standard normal numbers to deviations of all that is `uncertain`, SI."""
+        values, vectors = np.linalg.eigh(self.correlation)
+        root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+        if (self.correlation == np.eye(len(values))).all():
+            root = self.correlation
+        return np.array(list(self.uncertain.values()))[:, np.newaxis] * root
+
     def usual(self, name: str) -> float:
         """Standard deviation of a quantity: its own, else what is usual (see `usual_std`), SI."""
         if name in self.uncertain:
@@ -371,6 +385,7 @@ def plain_name(name: str) -> str:
 @cache
 def usual_std() -> dict[str, float]:
     """Usual standard deviation of each measured parameter: median of the catalogue's published ones, SI."""
-    bicycles = [catalogue.load_bicycle(name) for name in catalogue.bicycle_names()]
+    names = [name for name in catalogue.bicycle_names() if not name.endswith("_repaired")]  # each bicycle once
+    bicycles = [catalogue.load_bicycle(name) for name in names]
     found = {name: [b.std[name] for b in bicycles if b.std.get(name)] for name in PARAMETERS}
     return {name: float(np.median(values)) for name, values in found.items() if values}

@@ -148,6 +148,10 @@ class Bicycle:
         }
         return data_frame(columns, "parameter")
 
+    def correlation_matrix(self, names: Sequence[str]) -> "Array":
+        """Correlation matrix (n, n) of named quantities; those that are no correlated parameters are independent."""
+        return self._correlated.matrix(names)
+
     @property
     def _correlated(self) -> Correlations:
         assert isinstance(self.correlations, Correlations)

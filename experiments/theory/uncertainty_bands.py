@@ -1,8 +1,9 @@
 """Uncertainty of predicted eigenvalues from that of the parameters: linear propagation and Monte Carlo.
 
 Linear: a simple eigenvalue s of A with left and right eigenvectors l and r moves by ``l dA r / (l r)``. Monte
-Carlo draws every uncertain quantity from its normal distribution. They agree where the band is narrow beside
-the distance to the next eigenvalue; near a double root only Monte Carlo is right.
+Carlo draws all uncertain quantities from their joint normal distribution, with the correlations of the bicycle's file.
+They agree where the band is narrow beside the distance to the next eigenvalue; near a double root only Monte Carlo is
+right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +31,10 @@ def draw_machine(theory: Theory, rng: np.random.Generator) -> dict[str, float]:
 
     Draws that no machine can be are made again; where all are such, the machine is taken as theory knows it.
     """
+    names = list(theory.uncertain)
     for _ in range(MOST_DRAWS):
-        drawn = {name: theory.nominal(name) + std * rng.standard_normal() for name, std in theory.uncertain.items()}
+        moved = theory.spread @ rng.standard_normal(len(names))
+        drawn = {name: theory.nominal(name) + float(change) for name, change in zip(names, moved, strict=True)}
         if _possible(theory, drawn):
             return drawn
     return {}
@@ -120,7 +123,7 @@ def eigenvalue_band(theory: Theory, v: float) -> EigenvalueBand:
     std, mode = theory.uncertain, kicked_mode(theory.dynamics(), v)
     change = eigenvalue_derivatives(theory, v, list(std), mode) * np.array(list(std.values()))
     parts = np.array([change.real, change.imag])
-    covariance = parts @ parts.T if len(std) else np.zeros((2, 2))
+    covariance = parts @ theory.correlation @ parts.T if len(std) else np.zeros((2, 2))
     contributions = [Contribution(name, s, complex(c)) for (name, s), c in zip(std.items(), change, strict=True)]
     width = float(np.sqrt(np.trace(covariance)))
     linear = bool(np.isfinite(mode) and _distance(theory.dynamics(), v, mode) > LINEAR_GAP * width)

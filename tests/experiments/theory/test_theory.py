@@ -219,3 +219,17 @@ def test_usual_deviations_are_the_catalogues_and_causes_have_one():
 def test_fixed_dynamics_have_no_band():
     theory = fixed(SILVER, sampled_lean_feedback(SILVER))
     assert eigenvalue_band(theory, 4.0).covariance == pytest.approx(np.zeros((2, 2)))
+
+
+def test_correlations_narrow_the_band_and_draws_have_them():
+    bicycle = catalogue.load_bicycle("Browser")
+    theory, apart = open_loop(bicycle), open_loop(replace(bicycle, correlations={}))
+    linear = eigenvalue_band(theory, 5.0)
+    assert (linear.re_std, linear.im_std) == pytest.approx((0.0188627633, 0.0635502180), rel=1e-4)  # independently
+    one = eigenvalue_band(apart, 5.0)
+    assert (one.re_std, one.im_std) == pytest.approx((0.0216195545, 0.0910181873), rel=1e-4)
+    drawn = monte_carlo(theory, 5.0, 1500, seed=1)
+    assert np.std(drawn.imag) == pytest.approx(linear.im_std, rel=0.06)
+    assert theory.spread @ theory.spread.T == pytest.approx(
+        bicycle.covariance(list(theory.uncertain)), rel=1e-9, abs=1e-18
+    )
