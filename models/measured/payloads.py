@@ -198,8 +198,8 @@ def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _numbers(what: str, keys: Sequence[str], given: Any, faults: list[str]) -> dict[str, float]:
     """Numbers of a list by name."""
-    found = list(_plain(dict(enumerate(given))).values()) if isinstance(given, list | tuple) else []
-    if len(found) != len(keys) or not all(is_number(value) for value in found):
+    found = list(_plain(dict(zip(keys, given, strict=False))).values()) if isinstance(given, list | tuple) else []
+    if not found or len(given) != len(keys) or not all(is_number(value) for value in found):
         faults.append(f"{what} = {shortened(given)} must be {', '.join(keys)}")
         return {}
     return {key: float(value) for key, value in zip(keys, found, strict=True)}

@@ -173,6 +173,7 @@ def stopwatch_period(entry: Mapping[str, Any], kind: str = "compound", what: str
     total = entry.get("total_s", [])
     totals = list(total) if isinstance(total, list | tuple) else [total]
     crossings = entry.get("crossings_s", [])
+    trials: tuple[float, ...] = ()
     first, last = entry.get("start_deg", 0.0), entry.get("end_deg", entry.get("start_deg", 0.0))
     numbers = [hand, first, last, *totals, *crossings, *([entry["swings"]] if "swings" in entry else [])]
     if not all(is_number(number) and number >= 0.0 for number in numbers):
@@ -180,7 +181,7 @@ def stopwatch_period(entry: Mapping[str, Any], kind: str = "compound", what: str
     if len(crossings) >= 3:
         n = len(crossings)
         slope, _ = np.polyfit(np.arange(n), np.asarray(crossings, float), 1)
-        T, std, swings, trials = float(slope), hand * math.sqrt(12.0 / (n * (n * n - 1))), float(n - 1), ()
+        T, std, swings = float(slope), hand * math.sqrt(12.0 / (n * (n * n - 1))), float(n - 1)
         uncorrected = T
     else:
         swings = float(entry.get("swings", 0.0))

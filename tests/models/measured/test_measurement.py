@@ -1,12 +1,14 @@
 """From readings to 25 parameters: exact labs, others' figures for real ones, two routes to the deviations."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from riderless.models.measured.measurement import measure, reading_covariance
+from riderless.models.catalogue import load_bicycle
+from riderless.models.measured.measurement import measure, reading_covariance, weave_slope
 from riderless.models.measured.readings import readings_of
 from riderless.models.measured.reduction import complex_step_jacobian, plan_of, reduce_readings
 from riderless.models.parameter_table import PARAMETERS
@@ -135,3 +137,15 @@ def test_the_doubtful_readings_of_a_real_bicycle_are_named(shared):
     assert (repaired.bicycle.IBxx, repaired.bicycle.IBxz, repaired.bicycle.IBzz) == pytest.approx(
         (2.54, 0.529, 1.83), rel=5e-3
     )
+
+
+@pytest.mark.parametrize("name", sorted(reference()["facts"]))
+def test_the_catalogue_has_the_correlations_of_its_published_sets(name):
+    bicycle, facts = load_bicycle(name), reference()["facts"][name]["published_weave_5"]
+    slope = weave_slope(bicycle, 5.0)
+    parts = np.array([slope.real, slope.imag])
+    covariance = parts @ bicycle.covariance(NAMES) @ parts.T
+    off = 0.01 if name == "Rigid" else 1e-6  # its published deviation of c is 44 % too large
+    assert np.sqrt(np.diag(covariance)) == pytest.approx(facts["std_full"], rel=off)
+    apart = parts @ replace(bicycle, correlations={}).covariance(NAMES) @ parts.T
+    assert np.sqrt(np.diag(apart)) == pytest.approx(facts["std_if_parameters_were_independent"], rel=off)
