@@ -231,7 +231,8 @@ def scales_of(theory: Theory, names: Sequence[str]) -> Array:
 def known_before(theory: Theory, names: Sequence[str]) -> Array:
     """Information (p, p) before anything is measured, in scales: from deviations measured before, else next to none."""
     known = np.array([theory.uncertain.get(name, np.inf) for name in names]) / scales_of(theory, names)
-    return np.diag(np.minimum(known, WEAKLY_KNOWN) ** -2.0)
+    precision = np.minimum(known, WEAKLY_KNOWN) ** -1.0
+    return np.outer(precision, precision) * np.linalg.inv(theory.bicycle.correlation_matrix(names))
 
 
 def window_information(

@@ -121,12 +121,12 @@ class Knowledge:
 
         Few windows may look better than they are by chance, and an experiment that stops then would stop too early.
         """
-        width = np.diag(self.goal.known) ** -0.5 * self.goal.scales
+        prior = np.linalg.cholesky(self.goal.known).T / self.goal.scales
         there = [
             replace(one, residual=one.residual + one.jacobian @ ((x - about) * self.goal.scales))
             for about, one in self._found
         ]
-        robust = robust_covariance(there, width)[0] / np.outer(self.goal.scales, self.goal.scales)
+        robust = robust_covariance(there, prior)[0] / np.outer(self.goal.scales, self.goal.scales)
         moves = [one.jacobian * self.goal.scales for one in there]
         told = sum((J.T @ J for J in moves), self.goal.known.copy())
         return np.asarray(robust * max(1.0, len(x) / float(np.trace(told @ robust))))

@@ -167,12 +167,13 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodne
         nan = float("nan")
         return ResponseGoodness(of, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, None)
     names = list(dict.fromkeys(name for one in several for name in one.slopes))
-    moved, shifts = _moved(parts, names)
-    chi2 = float(moved @ moved) + sum(part.chi2(shift) for part, shift in zip(parts, shifts, strict=True))
+    prior = np.linalg.inv(_correlation(several, names))
+    moved, shifts = _moved(parts, names, prior)
+    chi2 = float(moved @ prior @ moved) + sum(part.chi2(shift) for part, shift in zip(parts, shifts, strict=True))
     # in logarithms a gain and a delay are straight: log q = log(gain) - 2 pi i f delay
     common = [np.stack([np.ones_like(part.f), -2j * np.pi * part.f], axis=-1) for part in parts]
     shapes = [np.broadcast_to(c[:, None, :], (*part.q.shape, 2)) for c, part in zip(common, parts, strict=True)]
-    (log_gain, delay), std = _best(parts, [part.q for part in parts], shapes, np.zeros(2))
+    (log_gain, delay), std = _best(parts, [part.q for part in parts], shapes, np.zeros((2, 2)))
     left = sum(part.chi2(s @ np.array([log_gain, delay])) for part, s in zip(parts, shapes, strict=True))
     return ResponseGoodness(
         of=of,
@@ -237,16 +238,27 @@ class _Part:
         )
 
 
-def _moved(parts: Sequence[_Part], names: Sequence[str]) -> tuple[Array, list[ComplexArray]]:
+def _correlation(several: Sequence[FrequencyResponse], names: Sequence[str]) -> Array:
+    """Correlation matrix (k, k) of the uncertain quantities of all runs, which are of one bicycle."""
+    matrix = np.eye(len(names))
+    for run in several:
+        if run.correlation is not None:
+            places = [names.index(name) for name in run.slopes]
+            matrix[np.ix_(places, places)] = run.correlation
+    return matrix
+
+
+def _moved(parts: Sequence[_Part], names: Sequence[str], prior: Array) -> tuple[Array, list[ComplexArray]]:
     """Move uncertain quantities (k,) to where they fit best, in standard deviations; and each prediction with them.
 
-    Slopes are those at the beginning, but residuals are computed anew: a loop is not linear in its parameters.
+    ``prior`` (k, k) is the inverse of their correlations. Slopes are those at the beginning, but residuals are computed
+    anew: a loop is not linear in its parameters.
     """
     slopes = [part.slopes(names) for part in parts]
     moved, shifts = np.zeros(len(names)), [np.zeros_like(part.q) for part in parts]
     for _ in range(SEARCH_STEPS if names else 0):
         seen = [part.q - s + J @ moved for part, s, J in zip(parts, shifts, slopes, strict=True)]
-        there, _ = _best(parts, seen, slopes, np.ones(len(names)))
+        there, _ = _best(parts, seen, slopes, prior)
         try:
             shifts = [part.shift(dict(zip(names, there.tolist(), strict=True))) for part in parts]
         except InputError:  # no bicycle can be like that
@@ -260,11 +272,11 @@ def _best(
 ) -> tuple[Array, Array]:
     """Quantities (k,) with which ``slopes`` fit what is ``seen`` best, and their standard deviations.
 
-    ``prior`` holds their precisions. The deviations come from the scatter of the lines' scores (a sandwich
+    ``prior`` (k, k) holds their precision. The deviations come from the scatter of the lines' scores (a sandwich
     covariance): covariances from so few bins make good enough weights, but promise half the scatter there is.
     """
     k = len(prior)
-    H, g = np.diag(np.asarray(prior, float)), np.zeros(k)
+    H, g = np.array(prior, float), np.zeros(k)
     lines = []  # score (m, k) of each line and its information (m, k, k): score - information times quantities
     for part, q, J in zip(parts, seen, slopes, strict=True):
         nu, p = part.run.lines.freedom, len(JUDGED_OUTPUTS)

@@ -78,6 +78,7 @@ def recorded_response(response: Response) -> FrequencyResponse:
         found,
         predicted_slopes(theory.uncertain, move, found.f),
         move,
+        correlation=theory.correlation,
     )
 
 

@@ -98,6 +98,8 @@ class FrequencyResponse:
         can be so.
     unit : str
         Of the command: N m, or rad/s or rad of a drive that obeys a steer rate or angle.
+    correlation : (k, k), optional
+        Of the uncertain quantities, in the order of ``slopes``; none where they are independent.
     """
 
     source: str
@@ -111,6 +113,7 @@ class FrequencyResponse:
     slopes: Mapping[str, tuple[ComplexArray, ComplexArray]]
     move: Callable[[Mapping[str, float]], ExcitedLoop]
     unit: str = COMMAND_UNITS["torque"]
+    correlation: Array | None = None
 
     def named(self, of: str, output: str) -> Transfer:
         """Response of the "loop" or the "plant" at one output."""
@@ -191,6 +194,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
         predicted_slopes(whole.uncertain, move, found.f),
         move,
         COMMAND_UNITS[run.header.drive_kind],
+        whole.correlation,
     )
 
 

@@ -17,7 +17,7 @@ from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
 from riderless.experiments.recordings.foreign.formats.registry import read_table
-from riderless.experiments.theories import lean_feedback
+from riderless.experiments.theories import lean_feedback, open_loop
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 from riderless.models.parameters import Bicycle
@@ -89,10 +89,10 @@ def estimate_gain(
         )
     names = [name for name, std in bicycle.std.items() if std > 0.0] if uncertain else []
     own = np.array([getattr(bicycle, name) for name in names])
-    std = np.array([bicycle.std[name] for name in names])
+    spread = open_loop(bicycle).spread if names else np.zeros((0, 0))
 
     def curve(x: Array) -> NDArray[np.complex128]:
-        changes: dict[str, Any] = dict(zip(names, map(float, own + std * x[1:]), strict=True))
+        changes: dict[str, Any] = dict(zip(names, map(float, own + spread @ x[1:]), strict=True))
         moved = replace(bicycle, **changes)
         return np.array([_weave_of(moved, x[0], v0, float(at), near) for at, near in zip(v, measured, strict=True)])
 
@@ -115,7 +115,8 @@ def estimate_gain(
     covariance = np.linalg.inv(found.jac.T @ found.jac)
     deviation = float(np.sqrt(covariance[0, 0]))
     half = float(stdtrit(2 * len(v) - 1, 0.975)) * deviation
-    order = sorted(zip(names, x[1:], strict=True), key=lambda pair: -abs(pair[1]))
+    pulls = spread @ x[1:] / np.array([bicycle.std[name] for name in names])
+    order = sorted(zip(names, pulls, strict=True), key=lambda pair: -abs(pair[1]))
     return GainEstimate(
         gain=float(x[0]),
         std=deviation,

@@ -49,6 +49,7 @@ class Identification:
     ok: bool
     status: str
     scale: Array = field(default_factory=lambda: np.empty(0), repr=False)  # (p,) of the search, SI
+    prior_root: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)  # (p, p), as `prior_root` has it
     weights: tuple[Mapping[str, float], ...] = field(default=(), repr=False)  # std of each window's channels
     curves: tuple[Mapping[str, Array], ...] = field(default=(), repr=False)
     starts: tuple[Array, ...] = field(default=(), repr=False)
@@ -107,7 +108,8 @@ def identify(
     names : sequence of str
         Parameters of the bicycle or quantities of `riderless.experiments.dynamics.UNCERTAIN_QUANTITIES`.
     prior : mapping of str to float
-        Standard deviations [SI] about the nominal values; a quantity without one is free.
+        Standard deviations [SI] about the nominal values; a quantity without one is free. Those of parameters are
+        correlated as the bicycle's are.
     rounds : int
         Times at most that the channels are weighed anew by their residuals.
 
@@ -134,13 +136,14 @@ def identify(
         if settled:
             break
     linearised = problem.at(x)
-    covariance, cluster_robust = robust_covariance(linearised, problem.width)
+    covariance, cluster_robust = robust_covariance(linearised, problem.prior_root)
     return Identification(
         names=tuple(names),
         values=problem.values(x),
         covariance=covariance,
         nominal=problem.nominal,
         prior=problem.width,
+        prior_root=problem.prior_root,
         cost=_squares(linearised) + float(np.sum(problem.off_prior(x) ** 2)),
         cost_before=problem.nominal_cost,
         windows=len(windows),
@@ -165,6 +168,7 @@ class _Problem:
         self.nominal = np.array([_nominal(windows, name) for name in names])
         self.scale = np.array([_scale(windows[0].theory, name) for name in names])
         self.width = np.array([prior.get(name, np.inf) for name in names])
+        self.prior_root = prior_root(windows[0].theory, names, self.width)
         self.stds: list[Mapping[str, float]] = [{}] * len(windows)
         self.nominal_cost = np.nan  # under these weights
         self._rows = 0  # of the residual
@@ -176,7 +180,7 @@ class _Problem:
 
     def off_prior(self, x: Array) -> Array:
         """Distance (p,) of the quantities from what was known of them before, in its deviations."""
-        return x * self.scale / self.width
+        return np.asarray(self.prior_root @ (x * self.scale))
 
     def at(self, x: Array) -> list[Linearisation]:
         """Residuals and slopes of each window."""
@@ -211,7 +215,7 @@ class _Problem:
 
     def jacobian(self, x: Array) -> Array:
         """Slopes of `residual`, (rows, p)."""
-        return np.vstack([*(one.jacobian * self.scale for one in self.at(x)), np.diag(self.scale / self.width)])
+        return np.vstack([*(one.jacobian * self.scale for one in self.at(x)), self.prior_root * self.scale])
 
     def _linearised(self, x: Array) -> list[Linearisation]:
         values = dict(zip(self._names, self.values(x), strict=True))
@@ -226,10 +230,20 @@ def _squares(linearised: Sequence[Linearisation]) -> float:
     return sum(float(one.residual @ one.residual) for one in linearised)
 
 
-def robust_covariance(windows: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
-    """Sandwich covariance (p, p) from coloured residuals, or from the scatter between windows if that is larger."""
-    p = len(width)
-    known = np.diag(width**-2.0)
+def prior_root(theory: Theory, names: Sequence[str], width: Array) -> Array:
+    """Matrix (p, p) that makes independent unit deviations of quantities whose priors have these widths (p,), SI."""
+    known = [name if np.isfinite(one) else "" for name, one in zip(names, width, strict=True)]
+    root = np.linalg.inv(np.linalg.cholesky(theory.bicycle.correlation_matrix(known)))
+    return np.asarray(root / width)
+
+
+def robust_covariance(windows: Sequence[Linearisation], prior: Array) -> tuple[Array, bool]:
+    """Sandwich covariance (p, p) from coloured residuals, or from the scatter between windows if that is larger.
+
+    ``prior`` is the matrix of `prior_root`.
+    """
+    p = len(prior)
+    known = prior.T @ prior
     inverse = np.linalg.pinv(sum((one.jacobian.T @ one.jacobian for one in windows), known))
     coloured = sum((one.score_covariance() for one in windows), np.zeros((p, p)))
     scores = [one.jacobian.T @ one.residual for one in windows]

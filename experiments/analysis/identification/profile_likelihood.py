@@ -168,11 +168,12 @@ class _Work:
         rest = tuple(j for j in range(len(x)) if j != i)
         linear = self._linearised(x, rest)
         cost = self._cost(linear, x)
+        known = self.found.prior_root.T @ self.found.prior_root
         for _ in range(MOST_REFITS if rest else 0):
             J = [one.jacobian for one in linear]
-            H = sum((j.T @ j for j in J), np.diag(self.found.prior[list(rest)] ** -2.0))
+            H = sum((j.T @ j for j in J), known[np.ix_(rest, rest)])
             g = sum((j.T @ one.residual for j, one in zip(J, linear, strict=True)), np.zeros(len(rest)))
-            g = g + (x - self.found.nominal)[list(rest)] / self.found.prior[list(rest)] ** 2
+            g = g + (known @ (x - self.found.nominal))[list(rest)]
             tried = x.copy()
             tried[list(rest)] -= np.linalg.lstsq(H, g, rcond=None)[0]
             there = self._linearised(tried, rest)
@@ -195,9 +196,8 @@ class _Work:
         ]
 
     def _information(self, linear: Sequence[Linearisation]) -> Array:
-        p = linear[0].jacobian.shape[1]
-        return sum((one.jacobian.T @ one.jacobian for one in linear), np.diag(self.found.prior[:p] ** -2.0))
+        return sum((one.jacobian.T @ one.jacobian for one in linear), self.found.prior_root.T @ self.found.prior_root)
 
     def _cost(self, linear: Sequence[Linearisation], x: Array) -> float:
-        moved = (x - self.found.nominal) / self.found.prior
+        moved = self.found.prior_root @ (x - self.found.nominal)
         return sum(float(one.residual @ one.residual) for one in linear) + float(moved @ moved)

@@ -41,7 +41,8 @@ class ExpectedCondition:
     slopes : (n, 2, p)
         Change of that in each window per SI unit of each error, while that is small.
     by_parameter : (2, q)
-        Change of that per standard deviation of each uncertain parameter.
+        Change of that per standard deviation of each uncertain parameter; of correlated ones, of the independent
+        combination nearest to each.
     errors : LargeErrors or None
         What errors of some sizes do, where that is not in proportion to them.
     """

@@ -34,10 +34,10 @@ class RehearsedCondition:
             With fits that have an influence.
         runs : int
         """
-        stds = comparisons[0].segment.theory.uncertain
-        by_parameter = np.mean([like_for_like_slopes([c], list(stds)) for c in comparisons], axis=0)
+        theory = comparisons[0].segment.theory
+        by_parameter = np.mean([like_for_like_slopes([c], list(theory.uncertain)) for c in comparisons], axis=0)
         windows = [WindowErrors.of(c) for c in comparisons]
-        return cls(label, windows, by_parameter * np.array(list(stds.values())), runs)
+        return cls(label, windows, by_parameter @ theory.spread, runs)
 
     def expected(self, sizes: Array, small: bool = False) -> ExpectedCondition:
         """Condition as these windows have it, with all its runs.

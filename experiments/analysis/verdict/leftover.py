@@ -37,8 +37,8 @@ class Leftover:
 
     def __init__(self, group: Sequence[Comparison]) -> None:
         self._group = comparable_windows(group)
-        std = group[0].segment.theory.uncertain
-        slopes = like_for_like_slopes(self._group, list(std)) * np.array(list(std.values()))
+        theory = group[0].segment.theory
+        slopes = like_for_like_slopes(self._group, list(theory.uncertain)) @ theory.spread
         self._of_parameters = slopes @ slopes.T
 
     @property

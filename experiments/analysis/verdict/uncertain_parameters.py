@@ -62,7 +62,9 @@ class ParameterPosterior:
 
 
 class ParameterSearch:
-    """Predictions of a campaign by its uncertain parameters, in standard deviations z (q,) from their nominal values.
+    """Predictions of a campaign by its uncertain parameters, which are z (q,) away from their nominal values.
+
+    The z are independent, in standard deviations; ``_spread`` leads from them to the parameters, which are correlated.
 
     Attributes
     ----------
@@ -77,11 +79,12 @@ class ParameterSearch:
         uncertain = theory.uncertain
         self.names = tuple(uncertain)
         self._std = np.array(list(uncertain.values()))
+        self._spread = theory.spread
         self._nominal = np.array([theory.nominal(name) for name in self.names])
 
     def moved(self, z: Array) -> dict[str, float]:
         """Parameters by name, SI, at z (q,)."""
-        return dict(zip(self.names, map(float, self._nominal + self._std * z), strict=True))
+        return dict(zip(self.names, map(float, self._nominal + self._spread @ z), strict=True))
 
     def motion_start(self) -> Array:
         """Estimate z (q,) from the motion itself, lean rate, steer and yaw rate, by a few steps of output error.
@@ -97,7 +100,7 @@ class ParameterSearch:
             H, score = np.eye(len(z)), -z
             for i, window in enumerate(windows):
                 here = linearise(window, self.moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
-                J, stds[i] = here.jacobian * self._std, here.stds
+                J, stds[i] = here.jacobian @ self._spread, here.stds
                 H, score = H + J.T @ J, score - J.T @ here.residual
             z, before = self._possible(z, z + np.linalg.solve(H, score)), z
             if np.linalg.norm(z - before) < PARAMETER_STEP:
@@ -187,8 +190,8 @@ class ParameterSearch:
         return ParameterPosterior(
             self.names,
             self._nominal,
-            self._nominal + self._std * z,
-            (np.eye(len(self.names)) + left) * np.outer(self._std, self._std),
+            self._nominal + self._spread @ z,
+            self._spread @ (np.eye(len(self.names)) + left) @ self._spread.T,
         )
 
 
