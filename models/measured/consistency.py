@@ -40,7 +40,7 @@ CENTRES = {
 }
 """Of a part, where its centre of mass lies, m forward and down of the axle: ranges, and the usual place."""
 CONVENTIONS: Mapping[str, Callable[[float], float]] = {
-    "the distances a have the reversed sign: upright, a is positive when the line passes left of the point": (
+    "the distances a have the reversed sign: a is positive when the point is left of the line, seen from the right": (
         lambda alpha: alpha + pi
     ),
     "the angles run clockwise: they run counterclockwise, seen from the right": lambda alpha: -alpha,
