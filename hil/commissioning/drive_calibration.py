@@ -15,8 +15,8 @@ error of Landau and Karimi (1997). Residuals are not white, and standard errors 
 """
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -27,7 +27,7 @@ from riderless.hil.commissioning.sensor_calibration import Estimate, usable_rows
 from riderless.hil.loop.states import State
 from riderless.models.array_types import Array
 from riderless.models.linear.whipple import totals
-from riderless.models.parameters import PARAMETERS, Bicycle
+from riderless.models.parameters import Bicycle
 
 DRIVE_PARAMETERS = ("gain", "damping", "friction", "stiffness", "bias", "delay")
 DRIVE_UNITS = {
@@ -92,14 +92,17 @@ def front_inertia(bicycle: Bicycle, added: float = 0.0) -> Estimate:
     """Inertia [kg m^2] of the front assembly about the steer axis; ``added`` is a drive's own, seen at the bars."""
 
     def inertia(**changes: float) -> float:
-        return totals(Bicycle(**{**bicycle.as_dict(), **changes})).IAll
+        moved: dict[str, Any] = dict(changes)
+        return totals(replace(bicycle, **moved)).IAll
 
+    uncertain = [name for name, std in bicycle.std.items() if std > 0.0]
     parts = []
-    for name, std in bicycle.std.items():
-        if name in PARAMETERS and std > 0.0:
-            step = 0.01 * std  # so small that the bicycle remains one that can be
-            parts.append((inertia(**{name: getattr(bicycle, name) + step}) - inertia()) / 0.01)
-    return Estimate(inertia() + added, math.hypot(*parts))
+    for name in uncertain:
+        step = 0.01 * bicycle.std[name]  # so small that the bicycle remains one that can be
+        parts.append((inertia(**{name: getattr(bicycle, name) + step}) - inertia()) / 0.01)
+    change = np.array(parts)
+    variance = float(change @ bicycle.correlation_matrix(uncertain) @ change) if uncertain else 0.0
+    return Estimate(inertia() + added, math.sqrt(variance))
 
 
 def sweep_rows(rows: np.ndarray) -> np.ndarray:

@@ -94,7 +94,7 @@ def found(group):
 def test_a_bicycle_within_its_deviations_is_accepted(group, found):
     """Without the search the differences are many times their noise."""
     noise_alone = fit_campaign([with_response(c, theory=_certain(c.segment.theory)) for c in group])
-    assert noise_alone.p < 1e-6
+    assert noise_alone.p < 1e-3
     assert found.explained
     assert found.p > 0.01
 
