@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riderless.experiments.commands._options import Force
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,24 +20,38 @@ def monitor(
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Look at a virtual bicycle on a stand.")] = False,
     duration: Annotated[float, typer.Option(help="s; until Ctrl-C by default.")] = math.inf,
+    record: Annotated[
+        Path | None, typer.Option(help="Gyro's recording for `riderless period` (CSV); at most 10 min of it.")
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Show what the devices say, in SI units and the bicycle's axes; the drive stays off."""
     from rich.live import Live
 
     from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of
     from riderless.experiments.emulation.workstand import start_by_hand
-    from riderless.experiments.terminal.console import progress_screen
+    from riderless.experiments.terminal.console import print_written, progress_screen
     from riderless.firmware_interface.child_processes import QUIET_SPAWN
     from riderless.hil.commissioning.steps import Step, StepResult, go_through
     from riderless.hil.design.methods import design
+    from riderless.hil.output_file import OutputFile, files_read
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")
     require_one_machine(emulated, port)
+    place = OutputFile(record, "the recording", force, files_read(rig_file)) if record else None
+    if place:
+        place.require_free()
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = QUIET_SPAWN.RawArray("d", 3)
-    watching = Step("watching", lambda rows, over: StepResult(True, "seen") if over else None, longest=duration)
+    seen: list[np.ndarray] = []
+
+    def look(rows: "np.ndarray", over: bool) -> StepResult | None:
+        seen[:] = [rows]
+        return StepResult(True, "seen") if over else None
+
+    watching = Step("watching", look, longest=duration)
     with (
         start_by_hand(rig, posture) if emulated else nullcontext() as twin,
         Live(console=progress_screen, refresh_per_second=5) as live,
@@ -45,6 +60,20 @@ def monitor(
         go_through(
             rig, paths, schedule, lambda agreed, devices: [watching], watch=lambda row: live.update(_values(row))
         )
+    if place:
+        place.write(_gyro_text(seen))
+        print_written("recording", record)
+
+
+def _gyro_text(seen: "list[np.ndarray]") -> str:
+    """Write the gyro's samples, each once, as CSV: t [s] by the device's clock, gx, gy, gz [rad/s]."""
+    lines, latest = ["t,gx,gy,gz"], -math.inf
+    for row in seen[0] if seen else ():
+        values = [float(row[name]) for name in ("t", "phi_dot_meas", "theta_dot_meas", "psi_dot_meas")]
+        if values[0] > latest and all(map(math.isfinite, values)):
+            latest = values[0]
+            lines.append(",".join(f"{value:.7g}" for value in values))
+    return "\n".join(lines) + "\n"
 
 
 def _values(row: "np.void") -> "Table":

@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from riderless.experiments.commands.monitor import _gyro_text
 from riderless.models.measured.peer_file import readings_toml
+from riderless.models.measured.periods import example_swing, period
 from riderless.models.measured.readings import readings_of
 from riderless.models.parameters import Bicycle
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
@@ -101,3 +104,15 @@ def test_a_payload_goes_on_and_off(riderless, here):  # noqa: F811
     ours, bare = Bicycle.from_toml(here / "Ours.toml"), Bicycle.from_toml(here / "Bare.toml")
     assert bare.xB == pytest.approx(ours.xB, rel=1e-12)
     assert bare.note == ours.note
+
+
+def test_a_monitors_recording_is_one_of_a_swing(tmp_path):
+    swing = example_swing(1.5, 8.0)
+    names = ("phi_dot_meas", "theta_dot_meas", "psi_dot_meas")
+    rows = np.zeros(2 * len(swing["t"]), [("t", "f8"), *((name, "f8") for name in names)])
+    rows["t"] = np.repeat(swing["t"], 2)  # ticks without a new sample repeat the last
+    for name, axis in zip(names, ("gx", "gy", "gz"), strict=True):
+        rows[name] = np.repeat(swing[axis], 2)
+    path = tmp_path / "swing.csv"
+    path.write_text(_gyro_text([rows]), encoding="utf-8")
+    assert pytest.approx(period(swing).T, rel=1e-7) == period(path).T
