@@ -33,6 +33,11 @@ BEYOND = 1.05  # times a principal moment, that no angle explains
 PEOPLE_DIFFER = 3.0  # standard deviations
 SCATTERS = 3.0  # times the stated deviation, that repeated readings may scatter
 MULTIPLE = 0.03  # share by which a period may be off from n periods that were not divided by n
+FLATNESS = {
+    "B": (0.9, 1.7),
+    "H": (0.95, 2.15),
+}  # (Ixx + Izz) / Iyy, 1 of a flat body; 0.98 to 1.58 and 1.03 to 1.99 of ours
+SLENDER = 0.05  # least principal moment in the plane per the largest
 CENTRES = {
     "B": ((-0.25, 1.0), (-1.5, 0.25), (0.35, -0.3)),
     "H": ((-1.0, 0.3), (-1.3, 0.15), (-0.2, -0.45)),
@@ -161,6 +166,30 @@ def doubts_of(
                 f"{reading.scatter * n**0.5:.2g} {unit.unit if unit else ''}, "
                 f"{reading.scatter / stated:.2g} times what is stated; the scatter counts",
             )
+
+
+def unlike_tensor(readings: LabReadings, plan: Plan, reduction: Reduction) -> Iterator[Doubt]:
+    """Doubt a tensor that nothing tests, as only as many swings as needed were made, and that no such frame has."""
+    p = reduction.parameters
+    for each in plan.sets:
+        frame = "H" if each.part in "SG" else each.part
+        if each.of != "swing" or each.freedom > 0 or f"I{frame}yy" in plan.missing:
+            continue
+        Ixx, Ixz, Iyy, Izz = (float(p[f"I{frame}{axes}"]) for axes in ("xx", "xz", "yy", "zz"))
+        width = (Ixx + Izz) / Iyy
+        middle, radius = (Ixx + Izz) / 2.0, float(np.hypot((Ixx - Izz) / 2.0, Ixz))
+        slender = (middle - radius) / (middle + radius)
+        if FLATNESS[frame][0] <= width <= FLATNESS[frame][1] and slender >= SLENDER:
+            continue
+        what = "front frame" if frame == "H" else "rear frame"
+        swings = ", ".join((*each.symbols, *plan.compound[each.part]))
+        yield Doubt(
+            (*each.symbols, *plan.compound[each.part]),
+            f"the tensor of the {what} is like no other's: Ixx + Izz is {width:.2g} times Iyy (others: "
+            f"{FLATNESS[frame][0]:g} to {FLATNESS[frame][1]:g}), its smaller principal moment {slender:.2g} of "
+            f"the larger; one of {swings} may be the time of several swings, and no further one tells: swing it in a "
+            "fourth orientation",
+        )
 
 
 def _people(reading: Reading) -> Iterator[Doubt]:

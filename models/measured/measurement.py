@@ -13,7 +13,14 @@ from riderless.models.bicycle_file import trusted_for
 from riderless.models.correlations import deviations_of
 from riderless.models.errors import InputError
 from riderless.models.linear.modes import named_modes
-from riderless.models.measured.consistency import Doubt, SetCheck, check_sets, convention_fault, doubts_of
+from riderless.models.measured.consistency import (
+    Doubt,
+    SetCheck,
+    check_sets,
+    convention_fault,
+    doubts_of,
+    unlike_tensor,
+)
 from riderless.models.measured.reading_files import read_readings
 from riderless.models.measured.reading_table import words_for
 from riderless.models.measured.readings import LabReadings, readings_of
@@ -208,7 +215,8 @@ def measure(
         return [weave(other, v) for v in speeds]
 
     here = [weave(bicycle, v) for v in speeds]
-    doubts = tuple(doubts_of(readings, checks, weaves, list(zip(speeds, here, strict=True))))
+    found = doubts_of(readings, checks, weaves, list(zip(speeds, here, strict=True)))
+    doubts = (*found, *unlike_tensor(readings, plan, reduction))
     return MeasuredBicycle(bicycle, weighted, readings, checks, doubts, jacobian, tuple(speeds))
 
 

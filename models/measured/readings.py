@@ -338,7 +338,12 @@ def _faults_of(reading: Reading, kind: ReadingKind, key: str) -> Iterator[str]:
         ]
         remark = f"{symbol} = {value:g} {unit}".rstrip()
         allowed = f"(a bicycle has {kind.least:.3g} to {kind.most:.3g} {unit}".rstrip() + ")"
-        if slips and value > 0.0:
+        if symbol == "gamma" and 0.0 < value < kind.least and suffix != "rad":
+            yield (
+                f"gamma = {math.degrees(value):g} deg looks like the tilt of the steer axis: the head angle is 90 deg "
+                f"minus it, so gamma_deg = {90.0 - math.degrees(value):g}"
+            )
+        elif slips and value > 0.0:
             yield f"{remark} looks like {slips[0][1]}: write {symbol}_{slips[0][0]} = {written:g} {allowed}"
         elif unit == "s" and value > kind.most:
             yield f"{remark} looks like the time of n swings: divide it by n {allowed}"

@@ -22,6 +22,7 @@ from riderless.models.measured.reading_table import PARTS, words_for
 
 FOUR_PI_2 = 4.0 * np.pi**2
 LEAST_SPREAD = 1e-3  # smallest singular value, per the largest, of orientations that determine a centre or a tensor
+SMALLEST_WHEEL, LARGEST_WHEEL = 0.05, 0.9  # m, of a radius
 FEWEST_ORIENTATIONS = {"line": 2, "swing": 3}
 TABLE = ("h1", "h2", "h3", "h4", "h5", "d1", "d2", "d3", "d4", "d")
 
@@ -175,6 +176,12 @@ def reduce_readings(x: ReadingValues, plan: Plan, weights: SetWeights | None = N
     """
     weights = weights or {}
     rR, rF = (x[f"d{wheel}"] / (2.0 * np.pi * x[f"n{wheel}"]) for wheel in "RF")
+    for wheel, radius in (("R", rR), ("F", rF)):
+        if not SMALLEST_WHEEL <= np.real(radius) <= LARGEST_WHEEL:
+            raise InputError(
+                f"the roll-out gives the {PARTS[wheel]} a radius of {np.real(radius):.3g} m: d{wheel} is the distance "
+                f"of n{wheel} turns, a circumference each; correct one of them"
+            )
     w, c, lam = _geometry(x, plan, rR, rF)
     rod = x["mP"] * (3.0 * (x["dP"] / 2.0) ** 2 + x["lP"] ** 2) / 12.0
     k = FOUR_PI_2 * rod / _mean(x, plan.torsion["P"]) ** 2
@@ -238,6 +245,8 @@ def _geometry(x: ReadingValues, plan: Plan, rR: Any, rF: Any) -> tuple[Any, Any,
         lean = np.sqrt(both**2 + e**2)
         if np.real(both) <= 0.0:
             raise InputError(f"h1 ... h5 put the axles {np.real(both):.4g} m across the steer axis: correct them")
+        if abs(np.real((rF - rR) / lean)) >= 1.0:
+            raise InputError("wheels so large do not stand on one ground, their axles so near: correct d, dF or dR")
         lam = np.arctan(e / both) + np.arcsin((rF - rR) / lean)
         w = both * np.cos(lam) + e * np.sin(lam)
     c = (rF * np.sin(lam) - offset) / np.cos(lam)

@@ -167,7 +167,7 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodne
         nan = float("nan")
         return ResponseGoodness(of, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, None)
     names = list(dict.fromkeys(name for one in several for name in one.slopes))
-    prior = np.linalg.inv(_correlation(several, names))
+    prior = np.asarray(np.linalg.inv(_correlation(several, names)), float)
     moved, shifts = _moved(parts, names, prior)
     chi2 = float(moved @ prior @ moved) + sum(part.chi2(shift) for part, shift in zip(parts, shifts, strict=True))
     # in logarithms a gain and a delay are straight: log q = log(gain) - 2 pi i f delay

@@ -46,6 +46,9 @@ def changed(case="A", **factors):
         (lab(gamma_deg=None, gamma=67.1), "looks like degrees: write gamma_deg = 67.1"),
         (lab(**dict.fromkeys(LINES), alphaB1=138.7), "alphaB1 = 138.7 rad looks like degrees"),
         (lab(**{key: math.radians(value(lab(), key)) for key in LINES}), "look like radians"),
+        (lab(gamma_deg=22.9), "looks like the tilt of the steer axis"),
+        (lab(dF=2.16), "gives the front wheel a radius of 0.0264 m"),
+        (lab("C", dF=2000.0), "radius of 31.8 m"),
         (lab(colour=3), "unknown reading 'colour'"),
         (lab(w_furlong=3), "given twice|unknown unit 'furlong'"),
         (lab(mB="heavy"), "must be a number"),
@@ -102,6 +105,15 @@ def test_a_swing_not_divided_by_its_number_is_named_by_the_others():
         measure(changed("C", TtB2=2.0))
     with pytest.raises(InputError, match=r"TtS2.*as if 2 swings were not divided by 2"):
         measure(changed("C", TtS2=2.0))
+
+
+@pytest.mark.parametrize(("swing", "n"), [("TtH3", 2.0), ("TtH3", 3.0), ("TtH1", 0.25)])
+def test_a_swing_that_no_other_tests_is_doubted_by_the_shape_of_the_frame(swing, n):
+    try:
+        doubts = measure(changed(**{swing: n})).doubts
+    except InputError:
+        return
+    assert any(swing in doubt.symbols for doubt in doubts)
 
 
 def test_a_line_with_its_sign_reversed_is_named():
