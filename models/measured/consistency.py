@@ -166,6 +166,14 @@ def doubts_of(
                 f"{reading.scatter * n**0.5:.2g} {unit.unit if unit else ''}, "
                 f"{reading.scatter / stated:.2g} times what is stated; the scatter counts",
             )
+    exact = tuple(s for s in readings.readings if not readings.deviation(s) and not s.startswith("n"))
+    if exact:
+        more = f" and {len(exact) - 6} more" if len(exact) > 6 else ""
+        yield Doubt(
+            exact,
+            f"no standard deviation is stated of {', '.join(exact[:6])}{more}, which count as exact, so that those of "
+            "the bicycle are too small: write them in [std]",
+        )
 
 
 def unlike_tensor(readings: LabReadings, plan: Plan, reduction: Reduction) -> Iterator[Doubt]:

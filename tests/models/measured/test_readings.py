@@ -24,7 +24,7 @@ def value(readings, key):
 def changed(case="A", **factors):
     """Readings of a lab, some of them times a factor."""
     readings = lab(case)
-    return lab(case, **{key: factor * value(readings, key) for key, factor in factors.items()})
+    return lab(case, **{key: [[factor * readings[key][0][0], readings[key][0][1]]] for key, factor in factors.items()})
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_line_with_its_sign_reversed_is_named():
 
 
 def test_of_three_lines_none_can_be_named_alone():
-    measured = measure(lab(aB2=value(lab(), "aB2") + 0.03))
+    measured = measure(lab(aB2=[[value(lab(), "aB2") + 0.03, 0.003]]))
     assert [set(doubt.symbols) for doubt in measured.doubts] == [{"aB1", "aB2", "aB3"}]
     assert "another orientation" in measured.doubts[0].sentence
 
@@ -133,6 +133,12 @@ def test_of_three_lines_none_can_be_named_alone():
 def test_two_people_who_differ_are_told():
     measured = measure(lab(mB={"Ann": [10.0, 10.01], "Ben": [10.2, 10.21]}))
     assert measured.doubts[0].sentence.startswith("Ann and Ben differ in mB (mass of the rear frame) by 0.2 kg")
+
+
+def test_readings_without_a_deviation_are_told():
+    doubts = measure(lab(w=1.121, f=0.0705)).doubts
+    assert set(doubts[-1].symbols) == {"w", "f"}
+    assert "count as exact" in doubts[-1].sentence
 
 
 def test_what_is_left_out_is_written_down():
