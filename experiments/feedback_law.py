@@ -22,7 +22,7 @@ DELAY_STATES = ("delay_1", "delay_2", "delay_3")
 DELAY_LINE = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-60.0, -36.0, -9.0]])  # of its states per delay
 DELAY_INPUT, DELAY_OUTPUT = np.array([0.0, 0.0, 60.0]), np.array([1.0, -0.4, 0.05])
 SLOW_MOTION_ROUNDS = 30  # of the iteration for fast states that follow the slow ones; each gains a digit or so
-SPEEDS_KEPT = 256
+LOOPS_KEPT = 256  # by speed
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,15 @@ class FeedbackLaw:
         return self.delay_s + (0.5 / self.rate_hz if self.rate_hz else 0.0)
 
     def torque(self, v: Array | float, phi: Array, delta: Array, phi_dot: Array, delta_dot: Array) -> Array:
-        """Torque [N m] that the law asks for, without its delay."""
+        """Torque [N m] that the law asks for, without its delay.
+
+        Parameters
+        ----------
+        v : float or array
+            m/s.
+        phi, delta, phi_dot, delta_dot : array
+            As the controller reads them [rad, rad/s]; also rows of such readings by states.
+        """
         g = self.gains
         lean_rate_gain = self.k * np.maximum(self.v0 - v, 0.0) + g[2]
         return np.asarray(g[0] * phi + g[1] * delta + lean_rate_gain * phi_dot + g[3] * delta_dot)
@@ -162,7 +170,7 @@ class LawDynamics:
         delayed = _padded(DELAY_OUTPUT, len(states), n)
         torque = real.drive_gain * (np.eye(len(states))[-1] if lag else delayed)
 
-        @lru_cache(SPEEDS_KEPT)
+        @lru_cache(LOOPS_KEPT)
         def matrix(v: float) -> Array:
             A = np.zeros((len(states), len(states)))
             A[:n, :n] = real.system(v)[0]
@@ -178,7 +186,7 @@ class LawDynamics:
             states,
             matrix,
             output=np.eye(len(states))[PHI_DOT],
-            embed=lru_cache(SPEEDS_KEPT)(lambda v: _slow_motion(matrix(v))),
+            embed=lru_cache(LOOPS_KEPT)(lambda v: _slow_motion(matrix(v))),
             mechanics=Mechanics(real.bicycle, real.matrices, real.speed_scale, torque, gyros=real.gyros),
             steer_torque=lambda v: _padded(steer_torque_rates(real.matrices(v)[0]), len(states)),
             drive=lambda v: torque,

@@ -11,7 +11,7 @@ from riderless.experiments.analysis.windows.steer_stops import SteerStop
 from riderless.experiments.dynamics import plain_name
 
 SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model, or what a cause leaves, is unexplained
-DOUBTFUL = 0.05  # likewise of what a cause leaves, below which it is in doubt
+IN_DOUBT = 0.05  # likewise of what a cause leaves, below which it is in doubt
 MUCH_MORE = 1.5  # times the verdict's chi-square, from where on that with which causes are told apart is said too
 
 MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's motion
@@ -129,7 +129,7 @@ def _number(cause: CandidateCause, value: float) -> str:
 def _left_unexplained(cause: CandidateCause, dof: int) -> str:
     """Say that a cause leaves more than noise would, if it does; it took one of the degrees of freedom."""
     p = float(chdtrc(max(dof - 1, 1), cause.chi2_left))
-    if p >= DOUBTFUL:
+    if p >= IN_DOUBT:
         return ""
     return f", which {'still leaves the data unexplained' if p < SIGNIFICANCE else 'is in doubt'} (p = {p_text(p)})"
 
