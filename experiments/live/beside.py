@@ -14,12 +14,21 @@ from typing import Any
 
 import numpy as np
 
+from riderless.experiments.analysis.comparison.condition_means import ConditionMean, FittedWindow, condition_means
 from riderless.experiments.live.fits import Fitter, FoundFits, ToldFits
 from riderless.experiments.live.hello import hello_of, law_wanted
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.experiments.live.narrator import Narrator
 from riderless.experiments.live.rows import SharedRun
-from riderless.experiments.live.schema import LiveCampaign, LiveEvent, LiveFit, LiveStatus, PlayChoices, as_text
+from riderless.experiments.live.schema import (
+    ConditionRow,
+    LiveCampaign,
+    LiveEvent,
+    LiveFit,
+    LiveStatus,
+    PlayChoices,
+    as_text,
+)
 from riderless.hil.live import layout
 from riderless.hil.logs.header import RunHeader
 from riderless.models.errors import InputError
@@ -73,6 +82,7 @@ class LiveTeller:
         self._row = self._marker = 0  # rows and markers told so far
         self._campaign = ""
         self._fits: list[LiveFit] = []  # of all runs of this process
+        self._fitted: list[FittedWindow] = []
         self._fitter: Fitter
         self._asked_at = self._next_fits = -np.inf
         self._told_fits = ToldFits()
@@ -114,7 +124,8 @@ class LiveTeller:
             self._shared = SharedRun(found.rows, found.orders)
         except (OSError, ValueError):
             return
-        self._areas, self._number, self._campaign, self._fits = found, 0, "", []
+        self._areas, self._number, self._campaign = found, 0, ""
+        self._fits, self._fitted = [], []
         self._server.read_run(found)
 
     def _tell(self, now: float) -> None:
@@ -213,7 +224,7 @@ class LiveTeller:
         if text and text != self._campaign:
             self._campaign = text
             told = LiveCampaign.model_validate_json(text)
-            self._server.tell(as_text(_with_fits(told, self._fits)))
+            self._server.tell(as_text(_with_fits(told, self._fitted)))
 
     def _look_at_fits(self, now: float, over: bool) -> None:
         """Ask for the fits of the log as far as it is, now and then, and show those that are new."""
@@ -226,11 +237,12 @@ class LiveTeller:
             self._asked_at, self._next_fits = now, np.inf
 
     def _show_fits(self, found: FoundFits, over: bool) -> None:
-        for fit in found.fits:
+        for fit, fitted in zip(found.fits, found.fitted, strict=True):
             settled = over or (fit.t_end or 0.0) <= found.t_end - _SETTLED
             if not (settled and self._told_fits.is_new(fit)):
                 continue
             self._fits.append(fit)
+            self._fitted.append(fitted)
             self._server.tell(as_text(LiveEvent(t=fit.t_start, kind="kick", text="a kick: its motion was fitted")))
             self._server.tell(as_text(fit))
             self._server.tell(as_text(LiveEvent(t=fit.t_end, kind="verdict", text=_fit_in_words(fit))))
@@ -239,20 +251,26 @@ class LiveTeller:
 
 def _fit_in_words(fit: LiveFit) -> str:
     """Say a fit in a sentence."""
-    predicted = ""
-    if fit.predicted_re is not None and fit.predicted_im is not None:
-        predicted = f", predicted {fit.predicted_re:+.2f} {fit.predicted_im:+.2f}i"
+    like = ""
+    if fit.like_re is not None and fit.like_im is not None:
+        like = f", like for like {fit.like_re:+.2f} {fit.like_im:+.2f}i"
     z = f" (z {fit.z:.1f})" if fit.z is not None else ""
-    return f"{fit.mode} at {fit.speed:.2f} m/s: {fit.re:+.2f} {fit.im:+.2f}i 1/s{predicted}{z}"
+    return f"{fit.mode} at {fit.speed:.2f} m/s: measured {fit.re:+.2f} {fit.im:+.2f}i 1/s{like}{z}"
 
 
-def _with_fits(campaign: LiveCampaign, fits: list[LiveFit]) -> LiveCampaign:
-    """Campaign whose conditions show the mean of their fits."""
-    conditions = []
-    for one in campaign.conditions:
-        own = [fit for fit in fits if fit.condition == one.label]
-        if own:
-            mean = {"re": float(np.mean([f.re for f in own])), "im": float(np.mean([f.im for f in own]))}
-            one = one.model_copy(update={**mean, "fits": len(own), "speed": float(np.mean([f.speed for f in own]))})
-        conditions.append(one)
-    return campaign.model_copy(update={"conditions": conditions})
+def _with_fits(campaign: LiveCampaign, found: list[FittedWindow]) -> LiveCampaign:
+    """Campaign with the mean of each condition; those of one label that only speed parts follow on it."""
+    means = condition_means(found)
+    rows = []
+    for planned in campaign.conditions:
+        own = [mean for mean in means if mean.label == planned.label]
+        alone = len(own) == 1
+        rows += [] if alone else [planned]
+        rows += [_condition_row(mean, planned if alone else ConditionRow(label="", done=0, planned=0)) for mean in own]
+    return campaign.model_copy(update={"conditions": rows})
+
+
+def _condition_row(mean: ConditionMean, row: ConditionRow) -> ConditionRow:
+    """Row of a condition with its name and mean."""
+    part = {} if mean.eigenvalue is None else {"re": mean.eigenvalue.real, "im": mean.eigenvalue.imag}
+    return row.model_copy(update={"label": mean.name, "fits": mean.windows, "speed": mean.v_mean, **part})

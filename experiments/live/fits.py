@@ -1,10 +1,10 @@
-"""Fits of a recording for a page: each window's eigenvalue with its uncertainty, beside the prediction.
+"""Fits of a recording for a page: each window's eigenvalue with its uncertainty, beside the predictions.
 
 They take seconds of a processor, so they are made in a process of their own, which lets everybody else go first.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.comparison.condition_means import FittedWindow
 from riderless.experiments.datatypes import AGREEMENT, Comparison, Response
 from riderless.experiments.live.schema import LiveFit, ShownWindow
 from riderless.experiments.recordings.read import is_run, read_recording
@@ -38,6 +39,7 @@ class FoundFits(NamedTuple):
     fits: list[LiveFit]
     windows: list[ShownWindow]
     t_end: float = 0.0
+    fitted: Sequence[FittedWindow] = ()  # of each of the fits
 
 
 class ToldFits:
@@ -146,7 +148,8 @@ def _fits_of(path: Path, **how: Any) -> FoundFits:
         for r in analysis.rejected
     ]
     fits = [_fit_message(c, shift) for c in analysis.comparisons]
-    return FoundFits(fits, windows, float(response.t[-1]) + shift)
+    fitted = [FittedWindow(c.label, c.window, c.fit) for c in analysis.comparisons]
+    return FoundFits(fits, windows, float(response.t[-1]) + shift, fitted)
 
 
 def _time_shift(path: Path, response: Response) -> float:
@@ -160,18 +163,18 @@ def _time_shift(path: Path, response: Response) -> float:
 
 
 def _fit_message(c: Comparison, shift: float) -> LiveFit:
-    """Message of one window's comparison: the eigenvalue at its mean speed, the fit's known bias taken away."""
-    u_re, u_im = c.prediction.difference_std
-    corrected = c.corrected if isfinite(c.corrected.real) else c.fit.eigenvalue
+    """Message of one window's comparison, with the numbers of the report."""
     return LiveFit(
         t_start=c.window.t_start + shift,
         t_end=c.window.t_end + shift,
         speed=c.window.v_mean,
         mode=c.prediction.mode,
-        re=corrected.real,
-        im=corrected.imag,
-        u_re=u_re,
-        u_im=u_im,
+        re=c.fit.re,
+        im=c.fit.im,
+        u_re=c.fit.re_std,
+        u_im=c.fit.im_std,
+        like_re=c.prediction.like.real,
+        like_im=c.prediction.like.imag,
         predicted_re=c.prediction.frozen.real,
         predicted_im=c.prediction.frozen.imag,
         z=hypot(c.z_re, c.z_im) if isfinite(c.z_re) and isfinite(c.z_im) else None,

@@ -325,6 +325,6 @@ class _Ride:
             times = {"t_start": fit.t_start, "t_end": fit.t_end}
             moved = {name: None if at is None else self._began + at for name, at in times.items()}
             self._server.tell(as_text(fit.model_copy(update=moved)))
-            agreement = "" if fit.z is None else f", {fit.z:.1f} standard deviations from the prediction"
-            found_at = f"{fit.mode} at {fit.speed:.2f} m/s: {fit.re:.2f}, {fit.im:.2f} i"
+            agreement = "" if fit.z is None else f", {fit.z:.1f} standard deviations from like for like"
+            found_at = f"{fit.mode} at {fit.speed:.2f} m/s: measured {fit.re:.2f}, {fit.im:.2f} i"
             self._session.event("verdict", found_at + agreement)

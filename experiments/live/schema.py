@@ -192,7 +192,7 @@ class LiveEvent(_Message):
 
 
 class LiveFit(_Message):
-    """Eigenvalue that one kick has shown, with its standard uncertainty, beside the predicted one."""
+    """Eigenvalue measured in one window, as fitted and as in the report, beside the predicted ones."""
 
     type: Literal["fit"] = "fit"
     t_start: OptionalNumber = None
@@ -201,16 +201,18 @@ class LiveFit(_Message):
     mode: str
     re: float  # 1/s
     im: float  # rad/s
-    u_re: OptionalNumber
+    u_re: OptionalNumber  # standard deviations of the fit
     u_im: OptionalNumber
-    predicted_re: OptionalNumber = None
+    like_re: OptionalNumber = None  # like for like: what such a fit should find
+    like_im: OptionalNumber = None
+    predicted_re: OptionalNumber = None  # frozen: of theory at the mean speed
     predicted_im: OptionalNumber = None
-    z: OptionalNumber = None  # joint standard deviations between the two
+    z: OptionalNumber = None  # measured minus like for like, in standard deviations of that difference
     condition: str = ""
 
 
 class ConditionRow(_Message):
-    """Condition of a campaign so far."""
+    """Condition of a campaign so far; one that only the windows' speeds have shown has no planned runs."""
 
     label: str
     done: int

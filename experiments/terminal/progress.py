@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from riderless.experiments.analysis.analyze import Analysis, analyze_responses
+from riderless.experiments.analysis.comparison.condition_means import ConditionMean, FittedWindow, condition_means
 from riderless.experiments.analysis.estimators import estimate
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.datatypes import Response
@@ -38,10 +39,10 @@ from riderless.models.errors import InputError
 
 
 class _SoFar:
-    """Mean eigenvalue of the windows of each condition's runs."""
+    """Mean eigenvalues of the windows of each label's runs, a condition each."""
 
     def __init__(self) -> None:
-        self._found: dict[str, list[complex]] = {}
+        self._found: list[FittedWindow] = []
 
     def add(self, folder: Path) -> None:
         """Take a run that has ended well; one without windows adds nothing."""
@@ -54,12 +55,11 @@ class _SoFar:
             part = slice(window.start, window.stop)
             fit = estimate(response.t[part] - response.t[part][0], response.phi_dot[part])
             if fit.ok:
-                self._found.setdefault(response.label, []).append(complex(fit.re, fit.im))
+                self._found.append(FittedWindow(response.label, window, fit))
 
-    def of(self, label: str) -> tuple[str, int]:
-        """Mean eigenvalue as text, and the number of its windows; a dash where there is none."""
-        found = self._found.get(label, [])
-        return (eigenvalue_text(complex(np.mean(found))) if found else "-"), len(found)
+    def of(self, label: str) -> list[ConditionMean]:
+        """Means of the conditions of a label."""
+        return [mean for mean in condition_means(self._found) if mean.label == label]
 
 
 class _Planned(Protocol):
@@ -304,8 +304,13 @@ class Board:
         for label in labels[first : first + room]:
             done = self._done.get(label, 0)
             state = self._state.get(label) or ("done" if done >= wanted[label] else "waiting")
-            value, windows = self._so_far.of(label)
-            table.add_row(unmarked(label), state, f"{done} of {wanted[label]}", value, str(windows) if windows else "")
+            found, runs = self._so_far.of(label), f"{done} of {wanted[label]}"
+            if len(found) != 1:
+                table.add_row(unmarked(label), state, runs, "-", "")
+            for mean in found:
+                first_words = (state, runs) if len(found) == 1 else ("", "")
+                value = "-" if mean.eigenvalue is None else eigenvalue_text(mean.eigenvalue)
+                table.add_row(unmarked(mean.name), *first_words, value, str(mean.windows))
         return table
 
     def _picture(self) -> Group:

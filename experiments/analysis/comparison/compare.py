@@ -169,10 +169,13 @@ def _pooled(conditions: Sequence[Sequence[Comparison]]) -> tuple[PooledCondition
     A window at changing speed stands alone: a mean of eigenvalues at other speeds is one at none. Of the effect between
     windows those tell by their residuals.
     """
-    rows = [row for some in conditions for row in ([some] if at_one_speed(some) else [[c] for c in some])]
+    steady = [at_one_speed(c.window for c in some) for some in conditions]
+    rows = [
+        row for some, one in zip(conditions, steady, strict=True) for row in ([some] if one else [[c] for c in some])
+    ]
 
     def pools(of: _Quantity, residual: _Quantity) -> list[PooledMean]:
-        repeats = [_known(some, of if at_one_speed(some) else residual) for some in conditions]
+        repeats = [_known(some, of if one else residual) for some, one in zip(conditions, steady, strict=True)]
         return pooled_means([_known(row, of) for row in rows], repeats)
 
     re = pools(lambda c: (c.fit.re, c.fit.re_std), _residual_re)

@@ -5,7 +5,7 @@ by the label of the recording: recordings of one name but of different parameter
 before they are analysed. Speed is that of the windows: those of one label are parted by it afterwards.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,31 +32,36 @@ def in_turn(group: Sequence[Comparison]) -> Iterator[Comparison]:
 
 
 def in_conditions(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Windows of each label parted by their speeds, with their condition's name.
+    """Windows with the names of their conditions."""
+    names = condition_names([c.label for c in comparisons], [c.window for c in comparisons])
+    return [c if c.label == name else replace(c, at_speed=name) for c, name in zip(comparisons, names, strict=True)]
+
+
+def condition_names(labels: Sequence[str], windows: Sequence[Window]) -> list[str]:
+    """Name of each window's condition: its label, and its speed where windows of one label are parted by that.
 
     Windows over which the speed changes are of no one speed, and neither are the others of a recording that coasts,
     in which half of them are so: those of one label stay one condition, whose residuals are pooled, and every window is
     shown at its own speed.
     """
-    found, changes = list(comparisons), [changes_speed(c.window) for c in comparisons]
+    found, changes = list(labels), [changes_speed(window) for window in windows]
     of_source: dict[str, list[bool]] = {}
-    for c, change in zip(comparisons, changes, strict=True):
-        of_source.setdefault(c.window.source, []).append(change)
+    for window, change in zip(windows, changes, strict=True):
+        of_source.setdefault(window.source, []).append(change)
     coasts = {source for source, own in of_source.items() if 2 * sum(own) >= len(own)}
-    for label in dict.fromkeys(c.label for c in comparisons):
-        own = [i for i, c in enumerate(comparisons) if c.label == label]
-        changing = [i for i in own if changes[i] or comparisons[i].window.source in coasts]
+    for label in dict.fromkeys(labels):
+        own = [i for i, name in enumerate(labels) if name == label]
+        changing = [i for i in own if changes[i] or windows[i].source in coasts]
         steady = sorted(set(own) - set(changing))
-        windows = [comparisons[i].window for i in steady]
-        parts = same_speeds([w.v_mean for w in windows], [w.v_std for w in windows])
+        v = [windows[i].v_mean for i in steady]
+        parts = same_speeds(v, [windows[i].v_std for i in steady])
         if len(parts) + bool(changing) < 2:
             continue
         for i in changing:
-            found[i] = replace(found[i], at_speed=f"{label} at changing speed")
+            found[i] = f"{label} at changing speed"
         for part in parts:
-            name = f"{label} at {np.mean([windows[k].v_mean for k in part]):.2f} m/s"
             for k in part:
-                found[steady[k]] = replace(found[steady[k]], at_speed=name)
+                found[steady[k]] = f"{label} at {np.mean([v[j] for j in part]):.2f} m/s"
     return found
 
 
@@ -65,9 +70,9 @@ def changes_speed(window: Window) -> bool:
     return abs(window.v_end - window.v_start) > max(CONDITION_WIDTH, SPEED_DEVIATIONS * LINE_ENDS * window.v_std)
 
 
-def at_one_speed(comparisons: Sequence[Comparison]) -> bool:
+def at_one_speed(windows: Iterable[Window]) -> bool:
     """Are these windows of a condition at one speed, whose eigenvalues have a mean?"""
-    return not any(changes_speed(c.window) for c in comparisons)
+    return not any(changes_speed(window) for window in windows)
 
 
 def same_speeds(v: Sequence[float], v_std: Sequence[float] = ()) -> list[list[int]]:

@@ -54,7 +54,7 @@ export function onHello() {
   const modes = [...new Set([...theory.uncontrolled, ...theory.controlled].map((branch) => baseOf(branch.name)))];
   $("plane-key").replaceChildren(
     ...modes.map((mode) => element("span", { class: `key ${hueOf(mode)}` }, mode)),
-    element("span", {}, "whole line: with this controller; broken: without; ● fit with 95 %; ◇ predicted"));
+    element("span", {}, "whole line: with this controller; broken: without; ● measured with 95 %; ◇ like for like"));
 }
 
 /** "weave, second" is a weave. */
@@ -112,7 +112,7 @@ function dotsOf(fit, i) {
   const x = scales.x(fit.speed), hue = hueOf(fit.mode);
   const newest = i === store.fits.length - 1 ? " newest" : "";
   const out = [];
-  for (const [part, interval, expected, y] of [["re", "u_re", "predicted_re", scales.re], ["im", "u_im", "predicted_im", scales.im]]) {
+  for (const [part, interval, expected, y] of [["re", "u_re", "like_re", scales.re], ["im", "u_im", "like_im", scales.im]]) {
     const value = fit[part], half = WIDE * (fit[interval] ?? 0);
     if (!Number.isFinite(value)) continue;
     out.push(svg("line", { x1: x, x2: x, y1: y(value - half), y2: y(value + half), class: `interval ${hue}` }));
@@ -130,9 +130,9 @@ function table() {
     $("fits").replaceChildren(element("p", { class: "note" }, "no kick has been fitted yet"));
     return;
   }
-  const head = ["speed, m/s", "mode", "fit ± 95 %", "predicted", "z"];
+  const head = ["speed, m/s", "mode", "measured ± 95 %", "like for like", "frozen", "z"];
   const rows = store.fits.slice(-TABLE_ROWS).reverse().map((fit) => element("tr", {},
-    ...[number(fit.speed, 2), fit.mode, withInterval(fit), complex(fit.predicted_re, fit.predicted_im), number(fit.z ?? NaN, 1)]
+    ...[number(fit.speed, 2), fit.mode, withInterval(fit), complex(fit.like_re, fit.like_im), complex(fit.predicted_re, fit.predicted_im), number(fit.z ?? NaN, 1)]
       .map((text) => element("td", {}, text))));
   $("fits").replaceChildren(element("table", {},
     element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))),

@@ -54,7 +54,7 @@ export function onCampaign() {
   if (!campaign) return;
   const left = campaign.time_left === null ? "" : `${seconds(campaign.time_left)} left`;
   say($("campaign-next"), [left, campaign.next ? `next: ${campaign.next}` : ""].filter(Boolean).join("; "));
-  const head = ["condition", "runs", "fits", "mean fit", "last"];
+  const head = ["condition", "runs", "fits", "measured, mean", "last"];
   $("conditions").replaceChildren(element("table", {},
     element("thead", {}, element("tr", {}, ...head.map((name) => element("th", { scope: "col" }, name)))),
     element("tbody", {}, ...campaign.conditions.map(conditionRow))));
@@ -62,7 +62,8 @@ export function onCampaign() {
 
 function conditionRow(one) {
   const im = one.im ? `, ${number(one.im, 2)} i` : "";
-  const cells = [`${one.done} of ${one.planned}`, String(one.fits), one.re === null ? "–" : number(one.re, 2) + im, one.outcome];
+  const runs = one.planned ? `${one.done} of ${one.planned}` : "";
+  const cells = [runs, String(one.fits), one.re === null ? "–" : number(one.re, 2) + im, one.outcome];
   return element("tr", one.now ? { "aria-current": "true" } : {}, element("th", { scope: "row" }, `${one.now ? "▶ " : ""}${one.label}`),
     ...cells.map((text) => element("td", {}, text)));
 }
