@@ -1,16 +1,19 @@
 """Identify parameters of bicycle and machine from all windows of recordings, from files, folders or memory."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from riderless.experiments.analysis.identification.forced_windows import (
     forced_windows,
     kicked_windows,
     require_known_input,
 )
-from riderless.experiments.analysis.identification.identify import Identification, identify
+from riderless.experiments.analysis.identification.identify import Identification, identify, possible_bounds
+from riderless.experiments.analysis.identification.misfit import MOST_USUAL, Misfit, misfit_of
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.identification.profile_likelihood import REACH, Profile, profiles
 from riderless.experiments.analysis.windows.find import find_windows
@@ -25,6 +28,7 @@ from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import ENTRIES
 from riderless.models.parameters import PARAMETERS
 
+HELD_SHOWN = 3  # quantities that were not freed, for each that was
 PRIORS = ("own", "usual", "none")
 
 
@@ -34,6 +38,7 @@ class IdentificationResult:
 
     found: Identification
     bicycle: str
+    misfit: Misfit
     profiles: tuple[Profile, ...] = ()
     responses: tuple[Response, ...] = field(default=(), repr=False)
 
@@ -41,6 +46,13 @@ class IdentificationResult:
         """Table of values with their deviations, and what cannot be told apart."""
         found = self.found
         yield from remark_blocks(self.responses)
+        if self.misfit.unexplained:
+            yield Sentence(
+                f"this model cannot explain these windows: it leaves {self.misfit.ratio:.0f} times the noise of the "
+                f"readings, as if all that is held were {self.misfit.factor:.1f} times as far off as usual; the values "
+                "below are those of a wrong model",
+                strong=True,
+            )
         yield TextTable(
             f"Identified from {found.windows} window{'s' * (found.windows != 1)}, {self.bicycle}",
             ["quantity", "unit", "nominal", "found", "std", "moved, in std"],
@@ -59,8 +71,27 @@ class IdentificationResult:
             if found.cluster_robust
             else "std: from the coloured residual of each window; of more windows the scatter between them would count",
         )
+        if 0.0 < self.misfit.factor <= MOST_USUAL:
+            yield Sentence(
+                f"std also counts what noise does not explain: {self.misfit.ratio:.1f} times the noise of the readings "
+                f"is left, as if all that is held were {self.misfit.factor:.1f} times as far off as usual"
+            )
+        for name in found.at_bounds:
+            i = found.names.index(name)
+            yield Sentence(
+                f"{name} has reached {found.values[i]:.4g}, the end of what is possible or plausible "
+                f"({found.bounds[i, 0]:.3g} to {found.bounds[i, 1]:.3g}): its std says nothing"
+            )
         for one, other, correlation in found.confounded():
             yield Sentence(f"these data hardly tell {one} from {other}: correlation {correlation:+.3f}")
+        by_noise = np.sqrt(np.diag(found.covariance - self.misfit.covariance))
+        for i, name in enumerate(found.names):
+            moved = sorted(((by[i], held) for held, by in self.misfit.shifts.items()), key=lambda one: -abs(one[0]))
+            shifts = [f"{held} by {by:+.2g}" for by, held in moved[:HELD_SHOWN] if abs(by) > by_noise[i]]
+            if shifts:
+                yield Sentence(
+                    f"{name} depends on what is held: a usual deviation of these moves it, {', '.join(shifts)}"
+                )
         yield Sentence(f"weighed sum of squares: {found.cost_before:.0f} as theory has it, {found.cost:.0f} so")
         if not found.ok:
             yield Sentence(found.status)
@@ -69,7 +100,7 @@ class IdentificationResult:
                 "95 % intervals by profile likelihood, the others fitted anew",
                 ["quantity", "unit", "best", "interval"],
                 [[one.name, unit_of(one.name), f"{one.best:.5g}", one.words] for one in self.profiles],
-                f"an open side was followed for {REACH:.0f} standard deviations, or to where no bicycle can be",
+                f"an open side was followed for {REACH:.0f} standard deviations, or to the end of what can be",
             )
 
     def table(self) -> str:
@@ -94,6 +125,14 @@ class IdentificationResult:
             "cost": found.cost,
             "cost_before": found.cost_before,
             "std_from_scatter_between_windows": found.cluster_robust,
+            "bounds": {name: bound.tolist() for name, bound in zip(found.names, found.bounds, strict=True)},
+            "at_bounds": found.at_bounds,
+            "misfit": {
+                "per_noise": self.misfit.ratio,
+                "per_usual_deviation": self.misfit.factor,
+                "explained": not self.misfit.unexplained,
+                "moved_by_held": self.misfit.shifts,
+            },
             "profiles": {
                 one.name: {
                     "low": one.low,
@@ -172,9 +211,11 @@ def identify_parameters(
     known = theory.uncertain if prior != "none" else {}
     if prior == "usual":
         known = {name: theory.usual(name) for name in names}
-    found = identify(pieces, names, known)
+    found = identify(pieces, names, known, bounds=possible_bounds(theory, names))
+    misfit = misfit_of(pieces, found)
+    found = replace(found, covariance=found.covariance + misfit.covariance)
     likelihood = profiles(pieces, found, jobs=jobs, on_progress=on_progress) if profile else ()
-    return IdentificationResult(found, theory.bicycle.name, tuple(likelihood), tuple(responses))
+    return IdentificationResult(found, theory.bicycle.name, misfit, tuple(likelihood), tuple(responses))
 
 
 def averaged_windows(responses: Sequence[Response]) -> list[AveragedWindow]:

@@ -14,15 +14,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
+from riderless.experiments.analysis.verdict.candidate import implausible, nearest_possible
 from riderless.experiments.dynamics import Theory, unit_of
 from riderless.experiments.notebook import plus_minus, value_table
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
+from riderless.models.parameters import PARAMETERS
 
 QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
 MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells something
 IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can have
 REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
+AT_BOUND = 1e-2  # of a quantity's usual deviation: as near its bound it is at it
+FARTHEST_PARAMETER = 30.0  # times a parameter, or SI units, within which the edge of plausible ones is sought
 MOST_EVALUATIONS = 25  # of the search, between two of these
 _NO_TORQUE, _NO_STEER = "no torque of the drive is known in them", "the steer was not recorded"
 UNTOLD_BECAUSE = {
@@ -48,6 +52,7 @@ class Identification:
     cluster_robust: bool  # does the covariance come from the scatter between windows?
     ok: bool
     status: str
+    bounds: Array  # (p, 2) that the search kept to, SI
     scale: Array = field(default_factory=lambda: np.empty(0), repr=False)  # (p,) of the search, SI
     prior_root: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)  # (p, p), as `prior_root` has it
     weights: tuple[Mapping[str, float], ...] = field(default=(), repr=False)  # std of each window's channels
@@ -69,6 +74,12 @@ class Identification:
         c, p = self.correlation, len(self.names)
         pairs = [(self.names[i], self.names[j], float(c[i, j])) for i in range(p) for j in range(i)]
         return sorted((pair for pair in pairs if abs(pair[2]) > limit), key=lambda pair: -abs(pair[2]))
+
+    @property
+    def at_bounds(self) -> list[str]:
+        """Quantities that the search has led to the edge of what is possible."""
+        near = np.abs(self.values[:, None] - self.bounds) < AT_BOUND * self.scale[:, None]
+        return [self.names[i] for i in np.flatnonzero(near.any(axis=1))]
 
     @property
     def changes(self) -> dict[str, float]:
@@ -98,6 +109,7 @@ def identify(
     names: Sequence[str],
     prior: Mapping[str, float] | None = None,
     rounds: int = REWEIGHTINGS,
+    bounds: Array | None = None,
 ) -> Identification:
     """Identify the quantities with which theory explains all windows together best.
 
@@ -112,6 +124,8 @@ def identify(
         correlated as the bicycle's are.
     rounds : int
         Times at most that the channels are weighed anew by their residuals.
+    bounds : (p, 2) array, optional
+        Least and greatest values, SI, as of `possible_bounds`; any by default.
 
     Raises
     ------
@@ -126,10 +140,13 @@ def identify(
     problem = _Problem(windows, names, prior or {})
     x, ok = np.zeros(len(names)), True
     problem.require_told(x)
+    method = "trf" if bounds is None else "dogbox"  # "trf" does not leave a bound that it starts from
+    bounds = np.tile([-np.inf, np.inf], (len(names), 1)) if bounds is None else bounds
+    within = tuple((bounds.T - problem.nominal) / problem.scale)
     for _ in range(rounds):
         problem.weigh_by(x)
         found = least_squares(
-            problem.residual, x, problem.jacobian, method="trf", xtol=1e-6, ftol=1e-8, max_nfev=MOST_EVALUATIONS
+            problem.residual, x, problem.jacobian, within, method, xtol=1e-6, ftol=1e-8, max_nfev=MOST_EVALUATIONS
         )
         settled = np.allclose(found.x, x, atol=1e-3)
         x, ok = found.x, bool(found.status > 0)
@@ -150,11 +167,28 @@ def identify(
         cluster_robust=cluster_robust,
         ok=ok,
         status="" if ok else "the search has not settled: too little in these windows tells the quantities apart",
+        bounds=bounds,
         scale=problem.scale,
         weights=tuple(problem.stds),
         curves=tuple(one.curves for one in linearised),
         starts=tuple(one.start for one in linearised),
     )
+
+
+def possible_bounds(theory: Theory, names: Sequence[str]) -> Array:
+    """Least and greatest values (p, 2) that quantities can have on a real machine, the others as theory has them, SI.
+
+    A machine's quantities have ranges of their own; a parameter may go as far as the bicycle stays plausible.
+    """
+    found = np.tile([-np.inf, np.inf], (len(names), 1))
+    for i, name in enumerate(names):
+        nominal, allowed = theory.nominal(name), theory.range(name)
+        if name in PARAMETERS:
+            far = FARTHEST_PARAMETER * max(abs(nominal), 1.0)
+            found[i] = [nearest_possible(theory, name, nominal + way, implausible) for way in (-far, far)]
+        elif allowed.allows(nominal):
+            found[i] = allowed.least, allowed.most
+    return found
 
 
 class _Problem:

@@ -148,6 +148,7 @@ class _Work:
             distance += step
             moved = x + slope * sign * step * std
             try:
+                self._require_possible(float(moved[i]), i)
                 x, rise = self._fitted(moved, i, scaling)
             except InputError:  # no bicycle can be like that: half a step, until it is next to nothing
                 distance, step = distance - step, 0.5 * step
@@ -163,6 +164,11 @@ class _Work:
             step *= STRIDE
         return points, None
 
+    def _require_possible(self, value: float, i: int) -> None:
+        least, most = self.found.bounds[i]
+        if not least <= value <= most:
+            raise InputError(f"wanted {self.found.names[i]} between {least:g} and {most:g}, found {value:g}")
+
     def _fitted(self, x: Array, i: int, scaling: float) -> tuple[Array, float]:
         """Fit the others anew with quantity i held; all values, and the rise of the weighed sum of squares."""
         rest = tuple(j for j in range(len(x)) if j != i)
@@ -176,6 +182,7 @@ class _Work:
             g = g + (known @ (x - self.found.nominal))[list(rest)]
             tried = x.copy()
             tried[list(rest)] -= np.linalg.lstsq(H, g, rcond=None)[0]
+            tried = np.clip(tried, *self.found.bounds.T)
             there = self._linearised(tried, rest)
             now = self._cost(there, tried)
             if now >= cost:

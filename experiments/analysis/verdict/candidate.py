@@ -1,12 +1,12 @@
 """Candidate causes of a misfit: what was moved, how far, and what that leaves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from riderless.experiments.dynamics import Theory, unit_of
 from riderless.models.errors import InputError
-from riderless.models.plausibility.traits import odd_traits
+from riderless.models.plausibility.traits import Values, odd_traits
 
 USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
 LIKELIHOOD_BOUND = 6.63  # of chi-square, 99 % with one degree of freedom: within it two causes cannot be told apart
@@ -71,20 +71,43 @@ def impossible(theory: Theory, name: str, value: float) -> str:
         moved = theory.variant({name: value})[0].bicycle
     except InputError:
         return f"no bicycle with this and its other parameters can be, found {name} = {value:.4g}{unit}"
+    return _implausible(theory, moved.as_dict())
+
+
+def implausible(theory: Theory, name: str, value: float) -> str:
+    """Reason for which a parameter beside the bicycle's others is not plausible; empty if it is.
+
+    Whether there can be such a bicycle depends more on the others, as in the triangle inequality, and is not asked.
+    """
+    return _implausible(theory, {**theory.bicycle.as_dict(), name: value})
+
+
+def _implausible(theory: Theory, values: Values) -> str:
     known = {trait.words for trait in odd_traits(theory.bicycle.as_dict())}  # an odd bicycle may stay as odd as it is
-    odd = [trait for trait in odd_traits(moved.as_dict()) if trait.words not in known]
-    return odd[0].phrase(moved.as_dict()) if odd else ""
+    odd = [trait for trait in odd_traits(values) if trait.words not in known]
+    return odd[0].phrase(values) if odd else ""
 
 
-def nearest_possible(theory: Theory, name: str, value: float) -> float:
-    """Value [SI] nearest to the one given that a quantity can have, on the way to it from its nominal value."""
-    if not impossible(theory, name, value):
+def nearest_possible(
+    theory: Theory, name: str, value: float, forbidding: Callable[[Theory, str, float], str] = impossible
+) -> float:
+    """Value [SI] nearest to the one given that a quantity can have, on the way to it from its nominal value.
+
+    Parameters
+    ----------
+    theory : Theory
+    name : str
+    value : float
+    forbidding : callable
+        Says why a quantity cannot have a value; empty if it can.
+    """
+    if not forbidding(theory, name, value):
         return value
     nominal = theory.nominal(name)
     allowed, forbidden = 0.0, 1.0  # shares of the way
     for _ in range(BISECTIONS):
         middle = 0.5 * (allowed + forbidden)
-        if impossible(theory, name, nominal + middle * (value - nominal)):
+        if forbidding(theory, name, nominal + middle * (value - nominal)):
             forbidden = middle
         else:
             allowed = middle
