@@ -132,12 +132,14 @@ def test_a_weak_drive_is_rejected_although_the_bicycle_is_uncertain(monkeypatch)
     assert bicycle_verdict("Pista", judged(two), causes=False).explained is False
 
 
-def test_an_uncalibrated_estimator_brings_no_verdict(group):
+@pytest.mark.parametrize("estimator", ["era", "several_modes"])
+def test_an_uncalibrated_estimator_brings_no_verdict(group, estimator):
+    """Of 34 true campaigns fitted by several_modes 3 had p < 0.01 (seed 1): chance makes that of 4 in 1000 sets."""
     c = group[0]
-    (by_era,) = analyze_responses([c.segment.response], (c.window.t_start, c.window.t_end), "era").comparisons
-    found = bicycle_verdict("Rigid", [by_era])
+    (one,) = analyze_responses([c.segment.response], (c.window.t_start, c.window.t_end), estimator).comparisons
+    found = bicycle_verdict("Rigid", [one])
     assert found.explained is None
     assert np.isnan(found.p)
-    assert found.sentence.startswith("the verdict on the model of Rigid is withheld: windows fitted by era")
+    assert found.sentence.startswith(f"the verdict on the model of Rigid is withheld: windows fitted by {estimator}")
     assert "--estimator single_mode" in found.sentence
     assert answer_of([found]).explained is None
