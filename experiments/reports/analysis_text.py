@@ -219,10 +219,10 @@ def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str]
     if found:
         yield TextTable(
             "Frequency responses: measured beside predicted",
-            ["condition", "v m/s", "lines", "chi-square", "dof", "p", "gain", "more delay ms"],
+            ["condition", "v m/s", "lines", "chi-square", "dof", "p", "gain", "more delay ms", "steer lag ms"],
             _frequency_rows(found),
-            f"lines: with a coherence of {TRUSTED:g} or more; gain and delay: factor on the prediction, and delay\n"
-            "beyond it, that fit all lines best, with one standard deviation",
+            f"lines: with a coherence of {TRUSTED:g} or more; gain, delay, lag: factor on the prediction, more\n"
+            "delay, and how much later than the lean rate the steer is measured, that fit all lines best, with one std",
         )
     for sentence in unusable:
         yield Sentence(sentence, wrapped=False)
@@ -244,6 +244,7 @@ def _frequency_rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
                     judged.p_text,
                     f"{judged.gain:.4f} ± {judged.gain_std:.4f}" if judged.lines else "-",
                     f"{1e3 * judged.delay:+.2f} ± {1e3 * judged.delay_std:.2f}" if judged.lines else "-",
+                    f"{1e3 * judged.lag:+.2f} ± {1e3 * judged.lag_std:.2f}" if judged.lines else "-",
                 ]
             )
     return made

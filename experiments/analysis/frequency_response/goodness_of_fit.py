@@ -31,6 +31,7 @@ from riderless.models.array_types import Array, ComplexArray
 from riderless.models.errors import InputError
 
 LEAST_P = 1e-12  # below it p is told as less
+FREED = 3  # gain, delay and lag of the steer, with which the lines are fitted
 SEARCH_STEPS = 5  # of the search for where uncertain quantities fit best
 OUTPUT_WORDS = {"phi_dot": "lean rate", "delta": "steer", "T": "torque"}
 
@@ -74,9 +75,11 @@ class ResponseGoodness:
     gain, gain_std : float
         A factor on the predicted response that fits all lines best ...
     delay, delay_std : float
-        ... with a delay more [s].
+        ... with a delay more [s], of the drive or of all sensors ...
+    lag, lag_std : float
+        ... and the steer measured so much later than the lean rate [s].
     chi2_left : float
-        chi2 with both; two degrees of freedom less. "left" in documents.
+        chi2 with all three; three degrees of freedom less. "left" in documents.
     """
 
     of: str
@@ -89,6 +92,8 @@ class ResponseGoodness:
     gain_std: float
     delay: float
     delay_std: float
+    lag: float
+    lag_std: float
     chi2_left: float
     largest: LargestDeviation | None
 
@@ -134,15 +139,27 @@ class ResponseGoodness:
         return f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom ({lines}), {p}"
 
     @property
+    def p_left(self) -> float:
+        """Probability of a larger `chi2_left` if gain, delay and lag are all that is wrong."""
+        return float(chdtrc(self.dof - FREED, self.chi2_left))
+
+    @property
     def factor(self) -> str:
-        """Effect of factor and delay, in words."""
-        if self.chi2_left > 0.5 * self.chi2:
-            return "no factor and delay alone would explain it"
+        """Effect of gain, delay and lag of the steer, in words, and what they do not explain."""
         if not np.isfinite(self.gain_std):
-            return "too few lines tell a factor and a delay"
+            return "too few lines tell a gain, a delay and a lag of the steer"
+        left = "" if self.p_left >= SIGNIFICANCE else ", which they do not explain"
         return (
-            f"{self.gain:.4f} ± {self.gain_std:.4f} of the predicted gain with {1e3 * self.delay:+.2f} ± "
-            f"{1e3 * self.delay_std:.2f} ms of delay would leave a chi-square of {self.chi2_left:.1f}"
+            f"{self.gain:.4f} ± {self.gain_std:.4f} of the predicted gain, {self.late} would leave a chi-square of "
+            f"{self.chi2_left:.1f} with {self.dof - FREED} degrees of freedom{left}"
+        )
+
+    @property
+    def late(self) -> str:
+        """Delay, and lag of the steer beside it, in words."""
+        return (
+            f"{1e3 * self.delay:+.2f} ± {1e3 * self.delay_std:.2f} ms of delay and the steer measured "
+            f"{1e3 * self.lag:+.2f} ± {1e3 * self.lag_std:.2f} ms later than the lean rate"
         )
 
 
@@ -165,16 +182,19 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodne
     dof = 2 * len(JUDGED_OUTPUTS) * n
     if not n:
         nan = float("nan")
-        return ResponseGoodness(of, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, None)
+        return ResponseGoodness(of, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, nan, nan, None)
     names = list(dict.fromkeys(name for one in several for name in one.slopes))
     prior = np.asarray(np.linalg.inv(_correlation(several, names)), float)
     moved, shifts = _moved(parts, names, prior)
     chi2 = float(moved @ prior @ moved) + sum(part.chi2(shift) for part, shift in zip(parts, shifts, strict=True))
-    # in logarithms a gain and a delay are straight: log q = log(gain) - 2 pi i f delay
-    common = [np.stack([np.ones_like(part.f), -2j * np.pi * part.f], axis=-1) for part in parts]
-    shapes = [np.broadcast_to(c[:, None, :], (*part.q.shape, 2)) for c, part in zip(common, parts, strict=True)]
-    (log_gain, delay), std = _best(parts, [part.q for part in parts], shapes, np.zeros((2, 2)))
-    left = sum(part.chi2(s @ np.array([log_gain, delay])) for part, s in zip(parts, shapes, strict=True))
+    # in logarithms a gain and delays are straight: log q = log(gain) - 2 pi i f (delay, and of the steer the lag too)
+    shapes = [np.zeros((*part.q.shape, FREED), complex) for part in parts]
+    for shape, part in zip(shapes, parts, strict=True):
+        late = -2j * np.pi * part.f
+        shape[:, :, 0], shape[:, :, 1], shape[:, JUDGED_OUTPUTS.index("delta"), 2] = 1.0, late[:, None], late
+    best, std = _best(parts, [part.q for part in parts], shapes, np.zeros((FREED, FREED)))
+    log_gain, delay, lag = best.tolist()
+    left = sum(part.chi2(np.asarray(shape @ best, complex)) for part, shape in zip(parts, shapes, strict=True))
     return ResponseGoodness(
         of=of,
         lines=n,
@@ -184,8 +204,10 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodne
         p=float(chdtrc(dof, chi2)),
         gain=float(np.exp(log_gain)),
         gain_std=float(np.exp(log_gain) * std[0]),
-        delay=float(delay),
+        delay=delay,
         delay_std=float(std[1]),
+        lag=lag,
+        lag_std=float(std[2]),
         chi2_left=left,
         largest=max((part.largest for part in parts if len(part.f)), key=lambda one: one.deviations),
     )

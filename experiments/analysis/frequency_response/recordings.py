@@ -25,7 +25,7 @@ from riderless.experiments.recordings.torque_law import played_parts
 from riderless.experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS
 from riderless.models.array_types import Array
-from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT, STATES
+from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from riderless.models.errors import InputError
 from riderless.models.linear.zero_order_hold import zoh
 
@@ -105,7 +105,7 @@ def _sampled_theory(theory: Theory, v: float, dt: float) -> ExcitedLoop:
         raise InputError(f"the theory {theory.name} says nothing of a torque on the steer axis")
     gain = theory.nominal("drive_gain")
     W, B = zoh(dynamics.matrix(v), gain * dynamics.steer_torque(v)[:, np.newaxis], dt)
-    H = np.zeros((len(MEASURED_CHANNELS), len(STATES)))
+    H = np.zeros((len(MEASURED_CHANNELS), len(dynamics.states)))
     H[OUTPUT_ROWS["phi_dot"], PHI_DOT] = 1.0
     scale, lag = theory.nominal("steer_scale"), theory.nominal("steer_lag")
     H[OUTPUT_ROWS["delta"], [DELTA, DELTA_DOT]] = scale, -scale * lag

@@ -233,9 +233,8 @@ def _outputs(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, 
 def _forced(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, Array]:
     """Channels of the motion from rest under what is known of the torques on the steer axis, (q, n) each."""
     n, several = len(averaged.v), [theory.dynamics() for theory in theories]
-    gains, friction = (
-        np.array([theory.nominal(name) for theory in theories]) for name in ("drive_gain", "steer_dry_friction")
-    )
+    names = ("drive_gain", "steer_dry_friction", "more_delay")
+    gains, friction, delays = (np.array([theory.nominal(name) for theory in theories]) for name in names)
     if averaged.played is None and not friction.any():
         return dict.fromkeys(averaged.channels, np.zeros((len(theories), n)))
     if averaged.turning is None:
@@ -244,9 +243,11 @@ def _forced(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, A
     played = np.zeros(len(turning)) if averaged.played is None else averaged.played
     k, v = len(turning) // n, float(averaged.v.mean())
     states = []
-    for one, gain, size in zip(several, gains, friction, strict=True):
+    for one, gain, size, delay in zip(several, gains, friction, delays, strict=True):
         if one.dt is None:
-            x = forced_response(one, v, averaged.dt / k, gain * played - size * turning)
+            x = forced_response(
+                one, v, averaged.dt / k, gain * _later(played, delay * k / averaged.dt) - size * turning
+            )
         else:
             x = commanded_response(one, v, averaged.dt / k, played, -size * turning)
         states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
@@ -254,6 +255,12 @@ def _forced(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, A
     states = [np.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0))) for x in states]
     found = _shown(averaged, theories, several, np.array(states))
     return {name: found[name][..., 0] for name in averaged.channels}
+
+
+def _later(played: Array, rows: float) -> Array:
+    """Torque (n,) so many rows later: a late drive is late with all that it is told."""
+    n = np.arange(len(played))
+    return np.interp(n - rows, n, played)
 
 
 def _shown(

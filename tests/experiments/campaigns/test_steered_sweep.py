@@ -37,7 +37,7 @@ def test_loop_and_plant_answer_as_predicted(kind, method, tmp_path):
     assert fit["command_unit"] == condition.rig.drive.unit
     for part in (fit["goodness"]["loop"], fit["goodness"]["plant"]):
         assert part["p"] > 0.01
-        assert abs(part["delay"]) < 0.1e-3
+        assert abs(part["delay"]) < 3.0 * part["delay_std"] + 0.1e-3
         assert part["gain"] == pytest.approx(1.0, abs=2e-3)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from riderless.experiments.analysis.identification.forced_windows import forced_windows
-from riderless.experiments.analysis.identification.identify import Identification, identify
+from riderless.experiments.analysis.identification.identify import Identification, identify, possible_bounds
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.identification.profile_likelihood import Profile, profiles
 from riderless.experiments.analysis.windows.find import find_windows
@@ -26,7 +26,9 @@ MODELS = {  # what is free beside nothing
     "these, and dry friction": FREE,
     "lean inertia in place of the scale": (*(name for name in FREE if name != "steer_scale"), "M_phi_phi"),
     "scale and lean inertia": (*FREE, "M_phi_phi"),
+    "these, and a delay of the drive": (*FREE, "M_phi_phi", "more_delay"),
 }
+LATE = "these, and a delay of the drive"  # the model that keeps to what is possible: no torque before it is told
 WHOLE = "scale and lean inertia"  # the model whose quantities are profiled
 
 
@@ -89,7 +91,9 @@ def answer(
     found, left = {}, {}
     for n, model in enumerate(models, 1):
         names = MODELS[model]
-        found[model] = identify(segments, names or ("steer_damping",), None if names else {"steer_damping": 1e-9})
+        bounds = possible_bounds(segments[0].theory, names) if model == LATE else None
+        known = None if names else {"steer_damping": 1e-9}
+        found[model] = identify(segments, names or ("steer_damping",), known, bounds=bounds)
         left[model] = _left(segments, found[model])
         on_progress(n, total, model)
     likelihood = profiles(

@@ -1,14 +1,18 @@
 """Frequency responses of others' recordings from a known torque: twins of the Delft logs, and the logs themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from riderless.experiments.analysis.frequency_response.goodness_of_fit import goodness
 from riderless.experiments.analysis.frequency_response.recordings import recorded_response
+from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.experiments.recordings.foreign import delft
 from riderless.experiments.recordings.read import read_recording
 from riderless.experiments.recordings.torque_law import played_parts
 from riderless.experiments.reports.analyze import analyze
+from riderless.experiments.theories import feedback
 from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import Variant
 from tests.experiments.recordings.shaken_log import BICYCLE, kicked, shaken, written
@@ -47,6 +51,16 @@ def test_friction_of_the_steer_is_rejected():
 def test_analyze_of_a_packed_log_shows_the_response(tmp_path):
     result = analyze(written(shaken(2.0), tmp_path))
     assert [one.source for one in result.frequency_responses] == ["own_2Hz.log.gz"]
+
+
+def test_a_late_law_has_a_response_too():
+    """Its delay has states of its own, on which the sensors look as on none."""
+    response = delft.recorded(shaken(2.0)).response
+    prompt, late = (
+        recorded_response(replace(response, theory=feedback(BICYCLE, FeedbackLaw(2.0, 6.5, delay_s=delay))))
+        for delay in (0.0, 0.002)
+    )
+    assert late.theory.loop(late.f, "delta") == pytest.approx(prompt.theory.loop(prompt.f, "delta"), rel=0.05)
 
 
 def test_kicks_are_no_known_torque():

@@ -1,10 +1,12 @@
 """Profile likelihoods on twins of the Delft logs, whose truth is known: kicks and a shaken handle."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from riderless.experiments.analysis.identification.forced_windows import forced_windows
-from riderless.experiments.analysis.identification.identify import identify
+from riderless.experiments.analysis.identification.identify import identify, possible_bounds
 from riderless.experiments.analysis.identification.profile_likelihood import profiles
 from riderless.experiments.recordings.foreign import delft
 from riderless.experiments.reports.identify import averaged_windows
@@ -109,3 +111,13 @@ def test_forced_parts_alone_find_gain_and_damping():
     assert len(segments) == 10
     found = identify(segments, ["drive_gain", "steer_damping"])
     assert found.values == pytest.approx([0.9, 0.3], abs=0.03)
+
+
+def test_a_late_drive_is_late_with_a_known_torque_too():
+    """At 6.5 m/s the law does nothing: 20 ms, as in phases of a shaken handle, were no delay that could be freed."""
+    names, segments = ["drive_gain", "more_delay"], []
+    for f in (1.2, 2.4):
+        response = delft.recorded(shaken(f, v=6.5, seed=5)).response
+        segments += forced_windows(replace(response, T_played=np.roll(response.T_played, -2)))
+    found = identify(segments, names, bounds=possible_bounds(segments[0].theory, names))
+    assert found.values == pytest.approx([1.0, 0.02], abs=0.003)
