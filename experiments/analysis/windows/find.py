@@ -47,7 +47,7 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
         else:
             rejected.append(too_small(response, kick, needed))
     for place, kick in kicks.items():
-        before = _push_before(found, kick, rules)
+        before = _push_before(found, kick, response.dt, rules)
         later = enumerate(found[place + 1 :], place + 1)
         # a push that counts ends the motion before it, be it too small for a window of its own
         counts = (k for i, k in later if i in kicks or k.size >= rules.stirred * kick.size)
@@ -79,18 +79,25 @@ def _possible_kicks(
     return sorted(found, key=lambda kick: kick.onset), [*rejected, *unmet]
 
 
-def _push_before(found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
-    """Last push before a kick that counts beside it, be it too small to make a window of its own.
+def _push_before(found: list[DetectedKick], kick: DetectedKick, dt: float, rules: WindowRules) -> DetectedKick | None:
+    """Last push before a kick that still counts beside it, be it too small to make a window of its own.
 
     Parameters
     ----------
     found : list of DetectedKick
         In order of time.
     kick : DetectedKick
+    dt : float
+        Sampling interval [s].
     rules : WindowRules
     """
-    least = rules.stirred * kick.size
-    return next((k for k in reversed(found) if k.end <= kick.onset and k.size >= least and not k.released), None)
+
+    def counts(push: DetectedKick) -> bool:
+        since, share = (kick.onset - push.onset) * dt, push.size / kick.size
+        soon = since < (rules.rest if share > rules.soft else rules.calmed)
+        return soon and share >= rules.stirred and push.end <= kick.onset and not push.released
+
+    return next(filter(counts, reversed(found)), None)
 
 
 def _released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:

@@ -21,7 +21,7 @@ def refusal_reason(
     s : (n,)
         Lean rate without bias.
     before : DetectedKick or None
-        The push before that counts.
+        The push before that still counts.
     kick : DetectedKick
         The one that begins the window.
     window : Window
@@ -37,13 +37,13 @@ def refusal_reason(
         return "values are missing in the lean rate or the speed"
     if before is not None and not (kick.marked or kick.released):
         last = response.t[before.onset]
+        size = before.size / kick.size
+        wait, least = (rules.rest, rules.soft) if size > rules.soft else (rules.calmed, rules.stirred)
         since = response.t[kick.onset] - last
-        if since < rules.rest:
-            size = before.size / kick.size
-            return (
-                f"overlaps: {since:.1f} s after the push of {last:.2f} s, {size:.2g} times as hard; "
-                f"wanted {rules.rest:g} s after one of {rules.stirred:g} times or more"
-            )
+        return (
+            f"overlaps: {since:.1f} s after the push of {last:.2f} s, {size:.2g} times as hard; "
+            f"wanted {wait:g} s after one of {least:g} times or more"
+        )
     if change > rules.speed_rise * length:
         return f"not free: the speed rises {speeds}, somebody pushes"
     if abs(change) > rules.speed_change * abs(window.v_mean):
