@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from riderless.experiments.analysis.comparison.condition_means import FittedWindow
 from riderless.experiments.campaigns import run as campaign
 from riderless.experiments.campaigns.display import operator_prompt
 from riderless.experiments.campaigns.file import read_campaign
 from riderless.experiments.campaigns.folder import read_runs
 from riderless.experiments.campaigns.run import run_on_bicycle
+from riderless.experiments.datatypes import Fit, Window
 from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.terminal.operator import heed
 from riderless.experiments.terminal.progress import board_of
@@ -157,6 +159,21 @@ def test_the_board_counts_and_tells_cues(file):
     assert shown.count("0 of 1") == 3
     assert "RUNNING" in shown
     assert shown.count("waiting") == 2
+
+
+def test_the_board_parts_windows_of_one_label_by_their_speeds(file):
+    (condition, *_), fits = read_campaign(file).conditions, []
+    for v, re in ((4.5, -1.0), (4.5, -1.2), (5.5, -2.0)):
+        window = Window("run", 0, 100, 0.0, 2.0, v, v, v, "made")
+        fits.append(FittedWindow(condition.label, window, Fit("made", re, 4.0, 0.01 * np.eye(2), 1.0, 0.0, True, "")))
+    live = board([condition])
+    live._so_far._found = fits
+    console = Console(file=io.StringIO(), width=110)
+    console.print(live.table())
+    shown = console.file.getvalue()
+    assert "-1.10±4.00i" in shown
+    assert f"{condition.label} at 5.50 m/s" in shown
+    assert shown.count("0 of 1") == 1
 
 
 @pytest.mark.realtime

@@ -32,3 +32,5 @@ def test_conditions_of_a_campaign_are_those_of_the_report(tmp_path):
     assert [(one.label, one.fits, one.re, one.im) for one in parts] == [
         (one.label, one.n, pytest.approx(one.re.mean), pytest.approx(one.im.mean)) for one in pooled
     ]
+    (steady,) = _with_fits(planned, _fits_of(log, mapping=mapping).fitted[:2]).conditions
+    assert (steady.label, steady.done, steady.fits) == ("theirs", 1, 2)

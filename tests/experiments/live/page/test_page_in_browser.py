@@ -35,9 +35,8 @@ def test_state_obstacles_and_numbers_are_told_in_words(browser, teller):
         battery=19.2,
         link_errors=2,
     )
-    teller.fit(
-        speed=4.6, mode="weave", re=-3.25, im=4.85, u_re=0.1, u_im=0.05, predicted_re=-3.2, predicted_im=4.9, z=1
-    )
+    seen = {"re": -3.25, "im": 4.85, "u_re": 0.1, "u_im": 0.05, "like_re": -3.31, "like_im": 4.82}
+    teller.fit(speed=4.6, mode="weave", **seen, predicted_re=-3.2, predicted_im=4.9, z=1)
     with a_page(browser, teller.address) as page:
         page.wait_for_selector("text=checking before it arms")
         found = page.inner_text("#obstacle-list")
@@ -51,6 +50,8 @@ def test_state_obstacles_and_numbers_are_told_in_words(browser, teller):
         assert page.inner_text('#health-list [data-key="battery"] dd').endswith("19.2 V")
         fit = page.inner_text("#fits tbody")
         assert "−3.25 ± 0.20, 4.85 ± 0.10 i" in fit  # 1.96 standard uncertainties
+        assert fit.index("−3.31, 4.82 i") < fit.index("−3.20, 4.90 i")
+        assert "measured ± 95 % like for like frozen z" in " ".join(page.inner_text("#fits thead").split())
         assert page.locator("#page").evaluate("e => getComputedStyle(e).filter") == "none"
 
 
@@ -256,6 +257,7 @@ def test_a_campaign_is_watched(browser, teller):
     rows = [
         ConditionRow(label="Silver lqr 5.0 m/s", done=2, planned=3, now=True, fits=1, speed=5.0, re=-3.1, im=4.2),
         ConditionRow(label="Silver off 5.5 m/s", done=0, planned=3),
+        ConditionRow(label="Silver off 5.5 m/s at 5.31 m/s", done=0, planned=0, fits=2, re=-1.25, im=4.0),
     ]
     told = LiveCampaign(conditions=rows, time_left=95.0, next="Silver off 5.5 m/s, run 1")
     with a_page(browser, teller.address) as page:
@@ -263,5 +265,6 @@ def test_a_campaign_is_watched(browser, teller):
         teller.server.tell(as_text(told))
         page.wait_for_selector("#conditions >> text=Silver lqr 5.0 m/s")
         shown = page.inner_text("#campaign")
-        for words in ("Silver off 5.5 m/s, run 1", "95 s", "2 of 3", "0 of 3"):
+        for words in ("Silver off 5.5 m/s, run 1", "95 s", "2 of 3", "0 of 3", "−1.25, 4.00 i"):
             assert words in shown, shown
+        assert "0 of 0" not in shown, "a condition that only speed parts has no planned runs"
