@@ -41,6 +41,12 @@ def with_response(comparison, **changes):
     return replace(comparison, segment=replace(segment, response=replace(segment.response, **changes)))
 
 
+def with_window(comparison, **changes):
+    """Make a comparison whose window has other fields."""
+    segment = comparison.segment
+    return replace(comparison, segment=replace(segment, window=replace(segment.window, **changes)))
+
+
 def recording(v, x0=(0.0, 0.0, 0.6, 0.0), noise=0.0, seed=0, bicycle="Silver", offset=0.02, kind="riderless", **extra):
     """A free response at the speeds v (n,), 200 Hz, and the window that holds all of it."""
     bicycle = catalogue.load_bicycle(bicycle) if isinstance(bicycle, str) else bicycle

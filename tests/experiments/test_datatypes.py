@@ -39,6 +39,7 @@ IDENTIFIED = Identification(
     cluster_robust=False,
     ok=True,
     status="",
+    bounds=np.array([[0.1, 3.0], [-0.01, 0.1]]),
     curves=({"phi_dot": np.zeros(1000)},),
 )
 MANY = np.ones(300)
@@ -55,7 +56,7 @@ RESPONSES = FrequencyResponse(
     slopes={},
     move=None,
 )
-FREQUENCY = ResponseGoodness("loop", 0, 84, 0.0, 0, 1.0, *[float("nan")] * 5, None)
+FREQUENCY = ResponseGoodness("loop", 0, 84, 0.0, 0, 1.0, *[float("nan")] * 7, None)
 SHOWN = [
     (RESPONSE, ["synthetic", "2800 samples", "phi_dot"]),
     (WINDOW, ["synthetic", "5.00 m/s", "rows"]),
