@@ -12,7 +12,7 @@ from riderless.experiments.datatypes import Marker, Response
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.recordings.foreign import times, units
 from riderless.experiments.recordings.foreign.formats.registry import read_table
-from riderless.experiments.recordings.foreign.mapping import Mapping
+from riderless.experiments.recordings.foreign.mapping import DATE_TIME, Mapping
 from riderless.experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.experiments.recordings.quality.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
@@ -36,8 +36,10 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         A column is missing, not as long as the others, or not of numbers; times that no grid can be made of.
     """
     table = _chosen(table, mapping)
-    if mapping.time:
-        table = join_rows(table, mapping.time, mapping.columns)
+    if len(mapping.times) > 1:
+        table, mapping = _one_time(table, mapping)
+    if mapping.times:
+        table = join_rows(table, mapping.times[0], mapping.columns)
     grid = _grid(table, mapping)
     signals = {quantity: _signal(table, mapping, quantity, grid) for quantity in mapping.quantities}
     markers, remarks = _kicks(table, mapping, grid)
@@ -97,15 +99,34 @@ def _chosen(table: Table, mapping: Mapping) -> Table:
     return Table(table.path, columns, table.meta, table.first_line)
 
 
+def _one_time(table: Table, mapping: Mapping) -> tuple[Table, Mapping]:
+    """Table and mapping with one column of times [s], or of date-times, instead of several that tell them together."""
+    name, unit = " + ".join(mapping.times), mapping.time_units[0]
+    if len(rows := {len(table.raw(column)) for column in mapping.times}) > 1:
+        raise InputError(
+            f"{mapping.name} [time]: wanted columns of the same length, found {', '.join(map(str, sorted(rows)))} rows "
+            f"of {table.source}; name columns of one table"
+        )
+    if unit == DATE_TIME:
+        parts = zip(*(table.raw(column) for column in mapping.times), strict=True)
+        whole = np.array([" ".join(str(part).strip() for part in row) for row in parts], dtype=object)
+    else:
+        unit = "s"
+        factors = [units.unit_factor(part, units.TIME_UNITS, mapping.name) for part in mapping.time_units]
+        whole = np.array(factors) @ np.array([table.numbers(column) for column in mapping.times])
+    table = replace(table, columns={**table.columns, name: whole})
+    return table, replace(mapping, times=(name,), time_units=(unit,))
+
+
 def _grid(table: Table, mapping: Mapping) -> times.EvenGrid:
-    if not mapping.time:
+    if not mapping.times:
         name = mapping.quantities["phi_dot"].column
         if not name:
             raise InputError(f"{mapping.name} [phi_dot]: wanted a column, found a constant; a response must move")
         assert mapping.rate is not None
         return times.grid_at_rate(len(table.raw(name)), mapping.rate)
-    where = f"column {mapping.time} of {table.source}"
-    t, origin = _seconds(table, mapping, mapping.time)
+    where = f"column {mapping.times[0]} of {table.source}"
+    t, origin = _seconds(table, mapping, mapping.times[0])
     if len(t) < MIN_RECORDING_ROWS:
         raise InputError(f"{where}: wanted at least {MIN_RECORDING_ROWS} rows, found {len(t)}; record it again")
     told = _lean_rate_rows(table, mapping, t)
@@ -119,15 +140,16 @@ def _grid(table: Table, mapping: Mapping) -> times.EvenGrid:
 def _times(table: Table, mapping: Mapping, name: str) -> Any:
     """Column of times, as numbers or date-times."""
     values = table.raw(name)
-    return table.numbers(name) if mapping.time_unit != "date-time" and values.dtype.kind == "O" else values
+    return table.numbers(name) if DATE_TIME not in mapping.time_units and values.dtype.kind == "O" else values
 
 
 def _seconds(table: Table, mapping: Mapping, name: str) -> tuple[Array, tuple[str, ...]]:
     """Column of times in seconds from where those of the recording begin, and what is to be said of that."""
-    dates = mapping.time_unit == "date-time"
-    factor = 1.0 if dates else units.unit_factor(mapping.time_unit, units.TIME_UNITS, mapping.name)
-    of = None if name == mapping.time else _times(table, mapping, mapping.time)
-    return times.times_in_seconds(_times(table, mapping, name), factor, f"column {name} of {table.source}", of)
+    (whole,), (unit,) = mapping.times, mapping.time_units
+    factor = 1.0 if unit == DATE_TIME else units.unit_factor(unit, units.TIME_UNITS, mapping.name)
+    of = None if name == whole else _times(table, mapping, whole)
+    where = f"column {name} of {table.source}"
+    return times.times_in_seconds(_times(table, mapping, name), factor, where, of, mapping.wraps)
 
 
 def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool_]:

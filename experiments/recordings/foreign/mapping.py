@@ -40,7 +40,7 @@ LAW_GAINS = ("phi", "delta", "phi_dot", "delta_dot")  # N m/rad and N m s/rad
 LAW_TIMES = ("delay_s", "rate_hz", "drive_lag_s")
 LONGEST_LAW_TIME = 0.2  # s: no bicycle is balanced by a torque that comes later
 OTHER_KEYS = {
-    "time": ("column", "unit", "rate"),
+    "time": ("column", "unit", "rate", "wraps"),
     "law": ("steer_into_lean", "v0", *LAW_GAINS, *LAW_TIMES),
     "drive": ("gain", "offset_Nm", "dead_band_Nm", "hysteresis_Nm", "friction_Nm"),
     "std": tuple(MACHINE_QUANTITIES),
@@ -56,6 +56,7 @@ NEEDS = {  # keys of a table, and what it has to have one of where it has some o
     "rows": (("equals",), ("column",)),
 }
 OF_ONE_SENSOR = {"v", "wheel"}  # a wheel may tell both: the bicycle's radius then checks the scale of the speed
+DATE_TIME = "date-time"  # unit of times that are texts
 PLAIN_KEYS = ("label", "bicycle", "law", "kind", "format")
 SHIPPED_MAPPINGS = "mapping-{}.toml"  # in experiments/recordings/data
 
@@ -79,9 +80,10 @@ class Mapping:
 
     name: str
     quantities: AnyMapping[str, Column]
-    time: str  # column, or "" where only a rate is known
-    time_unit: str  # a unit, or "date-time"
+    times: tuple[str, ...]  # columns that tell the time together; () where only a rate is known
+    time_units: tuple[str, ...]  # of each; "date-time" for texts
     rate: float | None  # Hz
+    wraps: float | None  # after which a clock begins again, in the unit of its only column
     bicycle: Bicycle | None
     law: FeedbackLaw | None
     losses: DriveLosses  # of the drive, and the friction of the steer axis
@@ -97,7 +99,7 @@ class Mapping:
     def columns(self) -> frozenset[str]:
         """Columns that it names, of the recording."""
         kicks = ("clock",) if "beside" in self.kicks else ("column", "clock")
-        named = [self.time, *(name for one in self.quantities.values() for name in (one.column, one.time))]
+        named = [*self.times, *(name for one in self.quantities.values() for name in (one.column, one.time))]
         named += [self.free.get("column", ""), self.rows.get("column", ""), *(self.kicks.get(key, "") for key in kicks)]
         return frozenset(filter(None, named))
 
@@ -153,13 +155,15 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
         _require_source(document.get(key, {}), needs, f"{name} [{key}]")
     _require_one_source(document.get("kicks", {}), f"{name} [kicks]")
     time = document.get("time", {})
+    columns, time_units = _listed(time.get("column", [])), _listed(time.get("unit", "s"))
     rate = _checked_time(time, name, bool(kind), [key for key, column in quantities.items() if column.time])
     return Mapping(
         name=name,
         quantities=quantities,
-        time=time.get("column", ""),
-        time_unit=time.get("unit", "s"),
+        times=columns,
+        time_units=time_units * len(columns) if len(time_units) == 1 else time_units,
         rate=rate,
+        wraps=_number(time, "wraps", f"{name} [time]"),
         bicycle=_bicycle(document.get("bicycle"), folder, name, trust),
         law=_law(document.get("law", "uncontrolled"), name),
         losses=_losses(document.get("drive", {}), f"{name} [drive]"),
@@ -231,18 +235,37 @@ def _checked_time(time: AnyMapping[str, Any], name: str, kind: bool, own: Sequen
     if not kind and not ("column" in time or "rate" in time):
         raise InputError(f"{name}: wanted [time] with a column (and its unit) or a rate in Hz, found neither; add one")
     for key in ("column", "unit"):
-        if not isinstance(time.get(key, "s"), str) or time.get(key, "s") == "":
+        texts = _listed(time.get(key, "s"))
+        if not texts or not all(isinstance(text, str) and text for text in texts):
             raise InputError(
                 f"{name} [time]: wanted a text for {key}, found {shortened(time[key])}; write it in quotes"
             )
+    n, time_units = len(_listed(time.get("column", "t"))), _listed(time.get("unit", "s"))
+    if len(time_units) not in (1, n) or (len(set(time_units)) > 1 and DATE_TIME in time_units):
+        raise InputError(
+            f"{name} [time]: wanted one unit for all columns, or one for each of {n} (all of them {DATE_TIME}, or "
+            f"none), found {', '.join(time_units)}; correct it"
+        )
+    wraps = _number(time, "wraps", f"{name} [time]")
+    if wraps is not None and (wraps <= 0.0 or n > 1 or DATE_TIME in time_units):
+        raise InputError(
+            f"{name} [time]: wanted wraps above 0, of one column of numbers, found {wraps:g} for {n} "
+            f"of {', '.join(time_units)}; correct it"
+        )
     if own and "column" not in time:
         raise InputError(f"{name} [{own[0]}]: wanted [time] with a column where a quantity has its own, found none")
     rate = _number(time, "rate", f"{name} [time]")
     if rate is not None and rate <= 0:
         raise InputError(f"{name} [time]: wanted a rate above 0 Hz, found {rate:g}; correct it")
-    if time.get("unit", "s") != "date-time":
-        units.unit_factor(time.get("unit", "s"), units.TIME_UNITS, f"{name} [time]")
+    for unit in time_units:
+        if unit != DATE_TIME:
+            units.unit_factor(unit, units.TIME_UNITS, f"{name} [time]")
     return rate
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    """One thing, or several in a list."""
+    return tuple(given) if isinstance(given, list) else (given,)
 
 
 def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:

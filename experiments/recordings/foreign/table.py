@@ -15,9 +15,13 @@ from riderless.models.errors import InputError, did_you_mean
 
 LONGEST_TEXT = 60  # characters of a wrong value in a sentence
 MOST_TABLE_COLUMNS = 10_000
+WORDS_FOR_MISSING = (  # in small letters
+    "na", "n/a", "#n/a", "#na", "<na>", "null", "nil", "none", "nan", "-nan", "nan(ind)", "-nan(ind)", "1.#qnan",
+    "-1.#qnan", "1.#snan", "1.#ind", "-1.#ind", "1.#inf", "-1.#inf", "nat", "missing", "-", "--", "---", ".", "?",
+)  # fmt: skip
 _COLUMN_OF_MATRIX = re.compile(r"\[\d+\]$")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(\D|$)")
+_DATE_OR_TIME = re.compile(r"(\d{4}[-/]\d\d[-/]\d\d|\d\d\.\d\d\.\d{4})(\D|$)|\d\d:\d\d:")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,7 @@ class Table:
             return np.isfinite(values)
         if values.dtype.kind != "O":
             return np.ones(len(values), bool)
-        return np.array([not _is_missing(value) for value in values], bool)
+        return np.array([not is_missing(value) for value in values], bool)
 
     def numbers(self, name: str) -> Array:
         """Column (n,) of numbers; a missing one is nan. Raises as `raw` does, and where there is text."""
@@ -94,7 +98,7 @@ class Table:
         return out
 
     def _number(self, name: str, row: int, text: Any) -> float:
-        if _is_missing(text):
+        if is_missing(text):
             return np.nan
         try:
             return float(text)
@@ -114,15 +118,16 @@ class Table:
         return whole or long or tails
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or str(value).strip().lower() in ("", "na", "n/a", "null", "nan")
+def is_missing(value: Any) -> bool:
+    """Is this nothing, or a word for a missing value?"""
+    return value is None or str(value).strip().lower() in ("", *WORDS_FOR_MISSING)
 
 
 def _remedy(text: str, first: bool) -> str:
     """Tell what to do about a text where a number was wanted, in the ``first`` row or another one."""
     if _DECIMAL_COMMA.fullmatch(text):
         return 'decimal commas are read with decimal = "," under [text] of a mapping'
-    if _DATE.match(text):
+    if _DATE_OR_TIME.match(text):
         return 'date-times are read with unit = "date-time" under [time] of a mapping'
     if first:
         return "a line of units is passed over with skip = 1 under [text] of a mapping"

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from riderless.experiments.recordings.foreign.clocks import SECOND_COLUMN, even_bursts, undo_restarts
 from riderless.experiments.recordings.foreign.merged import MISSED_BEYOND, fill_between, increasing_rows, usual_step
+from riderless.experiments.recordings.foreign.table import is_missing
 from riderless.experiments.recordings.quality.checked import MIN_RECORDING_ROWS, takes_too_long
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -20,6 +22,9 @@ GAPS_TOLD = 5  # gaps by name
 CLOCK_RAN_ON = 3  # rows in a row with earlier times that increase: fewer came late by themselves
 MOST_GAPS = 10  # times the rows there are, beyond which a file is no one recording
 RATE_TOLERANCE = 0.1  # of the step, by which times may differ from the stated rate
+_DAY_FIRST = re.compile(r"^(\d\d)\.(\d\d)\.(\d{4})")
+_NO_DATE = "1970-01-01T"
+_TIME_OF_DAY = re.compile(r"\d\d:\d\d")
 ROUNDED_WITHIN = 0.75  # of the last digit of the times, which a rounded even time cannot exceed by far
 
 
@@ -87,7 +92,7 @@ def grid_at_rate(n: int, rate: float) -> EvenGrid:
 
 
 def times_in_seconds(
-    values: np.ndarray, factor: float, where: str, of: np.ndarray | None = None
+    values: np.ndarray, factor: float, where: str, of: np.ndarray | None = None, period: float | None = None
 ) -> tuple[Array, tuple[str, ...]]:
     """Times (n,) [s] from numbers or date-times, and what is to be said of their origin.
 
@@ -101,6 +106,8 @@ def times_in_seconds(
         Begins the sentence of an error.
     of : (m,), optional
         Times of the recording, whose origin they have; their own by default.
+    period : float, optional
+        Of a clock that begins again, in the unit of the numbers.
 
     Raises
     ------
@@ -111,14 +118,22 @@ def times_in_seconds(
     if (values.dtype.kind in "MOU") != (of.dtype.kind in "MOU"):
         raise InputError(f"{where}: wanted times as the recording has them, all numbers or all date-times, found both")
     if values.dtype.kind in "MOU":
-        first = _as_stamps(of[:1], where)[0]
-        t = (_as_stamps(values, where) - first) / np.timedelta64(1, "ns") * 1e-9
-        return t, (f"{where} begins at {np.datetime_as_string(first, unit='ms')}: here that is 0 s",)
+        stamps = _as_stamps(values, where)
+        of = stamps if of is values else _as_stamps(of, where)
+        if np.isnat(of).all():
+            raise InputError(f"{where}: wanted date-times, found none; name another column")
+        first = of[~np.isnat(of)][0]
+        t = (stamps - first) / np.timedelta64(1, "ns") * 1e-9
+        begins = np.datetime_as_string(first, unit="ms").removeprefix(_NO_DATE)
+        origin = f"{where} begins at {begins}: here that is 0 s"
+        t, restarts = undo_restarts(t, where, period, local=True)
+        return t, (origin, *restarts)
     t, known = values.astype(np.float64) * factor, of[np.isfinite(of)]
     zero = float(known[0]) * factor if len(known) else 0.0
+    t, restarts = undo_restarts(t, where, period and period * factor, local=False)
     if abs(zero) < DATES_FROM:
-        return t, ()
-    return t - zero, (f"{where} counts {zero:.3f} s at its first row: here that row is at 0 s",)
+        return t, restarts
+    return t - zero, (f"{where} counts {zero:.3f} s at its first row: here that row is at 0 s", *restarts)
 
 
 def _as_stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:
@@ -126,13 +141,15 @@ def _as_stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:
 
 
 def _stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:
-    """ISO date-times, with their offset from UTC taken off where they tell one."""
+    """Date-times, or times of a day, with their offset from UTC taken off where they tell one; missing ones stay so."""
     out = np.empty(len(values), "datetime64[ns]")
     for row, value in enumerate(values):
-        text = str(value).strip().strip('"')
+        text = "NaT" if is_missing(value) else str(value).strip().strip('"')
         zone = re.search(r"(?:Z|([+-])(\d\d):?(\d\d))$", text) if ":" in text else None
+        iso = (text[: zone.start()] if zone else text).replace(" ", "T", 1).replace(",", ".")
+        iso = _DAY_FIRST.sub(r"\3-\2-\1", iso.replace("/", "-"))
         try:
-            out[row] = np.datetime64((text[: zone.start()] if zone else text).replace(" ", "T", 1))
+            out[row] = np.datetime64(_NO_DATE + iso if _TIME_OF_DAY.match(iso) else iso)
         except ValueError:
             raise InputError(
                 f"{where}: wanted date-times such as 2026-11-20T12:34:56.789 or numbers, found {text!r} "
@@ -170,8 +187,11 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
         even = _straight(t)
         if even is not None:
             return EvenGrid(even, None, even, np.zeros(len(t), bool), len(t))
+    bursts: list[str] = []
+    if len(t) >= MIN_RECORDING_ROWS and np.all(np.diff(t) >= 0.0):
+        t, bursts = even_bursts(t, where, rate)
     good = increasing_rows(t)
-    remarks = _left_out(t, good, where)
+    remarks = bursts + _left_out(t, good, where)
     rows = np.flatnonzero(good)
     at = t[rows]
     step = _grid_step(at, where, rate, longest_step)
@@ -199,13 +219,35 @@ def _left_out(t: Array, good: NDArray[np.bool_], where: str) -> list[str]:
     lost = int(np.count_nonzero(~good))
     if len(t) - lost < MIN_RECORDING_ROWS or lost > MOST_BACKWARDS * len(t):
         raise InputError(
-            f"{where}: wanted times that increase, found {lost} of {len(t)} that do not; is it the right one?"
+            f"{where}: wanted times that increase, found {lost} of {len(t)} that do not; {_first_wrong(t)}"
         )
     if not lost:
         return []
     first = int(np.flatnonzero(~good)[0])
     beside = f"after {t[first - 1]:.3f} s" if first else "at the beginning"
     return [f"{where}: {lost} rows without a time or with one that does not increase, first {beside}, left out"]
+
+
+def _first_wrong(t: Array) -> str:
+    """Say which row (n,) has the first time that does not increase, by how much, and what mends that."""
+    known = np.flatnonzero(np.isfinite(t))
+    steps = np.diff(t[known])
+    if len(known) < 2 or np.all(steps > 0.0):
+        row = int(np.flatnonzero(~np.isfinite(t))[0]) if len(known) < len(t) else 0
+        return f"row {row + 1} has none: leave column out under [time], and give the rate in Hz"
+    wrong = int(np.flatnonzero(steps <= 0.0)[0])
+    row, after = known[wrong + 1] + 1, t[known[wrong]] - t[known[0]]
+    if steps[wrong] < 0.0:
+        return (
+            f"row {row}, {after:.3f} s after the first, is {-steps[wrong]:.6g} s before the row above it: if a counter "
+            "begins again there, give its period as wraps under [time], in the column's unit; else cut the file there, "
+            "or leave column out and give the rate in Hz"
+        )
+    stands = int(np.argmax(np.append(steps[wrong:], 1.0) > 0.0)) + 1
+    return (
+        f"{stands} rows from row {row - 1} on have the same: {SECOND_COLUMN}, else leave column out and give the rate "
+        "in Hz"
+    )
 
 
 def _steps_back(t: Array, good: NDArray[np.bool_]) -> NDArray[np.intp]:
