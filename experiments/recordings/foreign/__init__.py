@@ -104,7 +104,7 @@ def read_uninspected(
     if bicycle and not (found and found.wants_bicycle):
         raise InputError(f"wanted a mapping to use the bicycle {name} with, found none; known kinds bring their own")
     if found and not found.wants_bicycle:
-        return found.read(table.with_rows())
+        return found.read(table.with_rows()).remarked(*table.remarks)
     if found:
         whose = catalogue.bicycle_of(bicycle, trust) if bicycle else given.bicycle if given else None
         if whose is None:
@@ -112,7 +112,7 @@ def read_uninspected(
                 f"wanted the bicycle that {table.source} was recorded with, found none, for such logs name none; "
                 "give --bicycle, a name of `riderless bikes` or a file"
             )
-        return found.read(table.with_rows(), whose)
+        return found.read(table.with_rows(), whose).remarked(*table.remarks)
     wanted = "; or ".join(f"{name}: {', '.join(columns[:2])} ..." for name, (columns, *_) in KNOWN_KINDS.items())
     raise InputError(
         f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:80]} in {path}; "

@@ -53,7 +53,7 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         bicycle=mapping.bicycle,
         theory=_mapped_theory(mapping),
         label=mapping.label or table.source,
-        remarks=(*grid.remarks, *remarks),
+        remarks=(*table.remarks, *grid.remarks, *remarks),
         **signals,  # type: ignore[arg-type]
     )
     columns = {name: column.column or f"the constant {name}" for name, column in mapping.quantities.items()}
@@ -96,7 +96,7 @@ def _chosen(table: Table, mapping: Mapping) -> Table:
             "correct it"
         )
     columns = {name: values[keep] if len(values) == len(keep) else values for name, values in table.columns.items()}
-    return Table(table.path, columns, table.meta, table.first_line)
+    return replace(table, columns=columns)
 
 
 def _one_time(table: Table, mapping: Mapping) -> tuple[Table, Mapping]:

@@ -47,7 +47,7 @@ OTHER_KEYS = {
     "kicks": ("times", "column", "beside", "kind", "clock"),
     "free": ("column", "equals", "after", "intervals"),
     "rows": ("column", "equals"),
-    "text": ("delimiter", "decimal", "header_line", "skip", "ragged"),
+    "text": ("delimiter", "decimal", "thousands", "header_line", "skip", "ragged", "encoding", "missing"),
 }
 KICK_SOURCES = {"times": (), "beside": ("column", "kind", "clock"), "column": ()}  # first one counts; what it heeds
 NEEDS = {  # keys of a table, and what it has to have one of where it has some of them
@@ -306,7 +306,7 @@ def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Colum
 
 def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
     """Check that the values of a table are of the kind they have to be."""
-    for key in ("column", "beside", "kind", "clock", "delimiter", "decimal"):
+    for key in ("column", "beside", "kind", "clock", "delimiter", "decimal", "thousands", "encoding"):
         if not isinstance(table.get(key, ""), str):
             raise InputError(f"{where}: wanted a text for {key}, found {shortened(table[key])}; write it in quotes")
     beside = table.get("beside", "csv")
@@ -314,10 +314,19 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
         raise InputError(
             f"{where}: wanted the end of a file's name for beside, such as markers.csv, found {shortened(beside)}"
         )
-    if len(table.get("delimiter", ",")) != 1 or table.get("decimal", ".") not in (".", ","):
-        found = {key: table[key] for key in ("delimiter", "decimal") if key in table}
+    marks = [table.get("delimiter", ","), table.get("thousands", " ")]
+    same = table.get("thousands") == table.get("decimal", ".")
+    if any(len(mark) != 1 for mark in marks) or table.get("decimal", ".") not in (".", ",") or same:
+        found = {key: table[key] for key in ("delimiter", "decimal", "thousands") if key in table}
         raise InputError(
-            f"{where}: wanted one character for delimiter, and a point or a comma for decimal, found {found}"
+            f"{where}: wanted one character for delimiter and thousands, and a point or a comma, another one, for "
+            f"decimal, found {found}; correct it"
+        )
+    missing = table.get("missing", [])
+    if not (isinstance(missing, list) and all(isinstance(one, str) or is_number(one) for one in missing)):
+        raise InputError(
+            f'{where}: wanted words or numbers for missing, such as ["err", -999], found {shortened(missing)}; '
+            "correct it"
         )
     for key in ("after", "skip", "header_line"):
         _number(table, key, where)

@@ -21,6 +21,7 @@ WORDS_FOR_MISSING = (  # in small letters
 )  # fmt: skip
 _COLUMN_OF_MATRIX = re.compile(r"\[\d+\]$")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:([,.' \u00a0\u2019])\d{3}(?=\1|[.,]))(?:\1\d{3})*[.,]\d+")
 _DATE_OR_TIME = re.compile(r"(\d{4}[-/]\d\d[-/]\d\d|\d\d\.\d\d\.\d{4})(\D|$)|\d\d:\d\d:")
 
 
@@ -37,6 +38,7 @@ class Table:
     meta: Mapping[str, str] = field(default_factory=dict)  # texts that the file carries beside its columns
     first_line: int = 1  # of the first row, where rows are lines of a text
     unread: tuple[str, ...] = ()  # columns that the file has beside those that were wanted of it
+    remarks: tuple[str, ...] = ()  # on how it was read
 
     @property
     def source(self) -> str:
@@ -125,13 +127,17 @@ def is_missing(value: Any) -> bool:
 
 def _remedy(text: str, first: bool) -> str:
     """Tell what to do about a text where a number was wanted, in the ``first`` row or another one."""
+    if groups := _THOUSANDS.fullmatch(text):
+        return f'groups of thousands are read with thousands = "{groups[1]}" under [text] of a mapping'
     if _DECIMAL_COMMA.fullmatch(text):
         return 'decimal commas are read with decimal = "," under [text] of a mapping'
     if _DATE_OR_TIME.match(text):
         return 'date-times are read with unit = "date-time" under [time] of a mapping'
+    if not any(letter.isalnum() for letter in text):
+        return f'if it means a missing value, say missing = ["{text}"] under [text] of a mapping'
     if first:
         return "a line of units is passed over with skip = 1 under [text] of a mapping"
-    return "correct or delete that line"
+    return f'correct that line, or say missing = ["{text[:LONGEST_TEXT]}"] under [text] of a mapping if it means none'
 
 
 def require_columns_few(n: int, path: Path) -> None:

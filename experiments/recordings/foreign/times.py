@@ -183,12 +183,11 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
     InputError
         Too many rows have to go, or the step between them is no sensible one; ``where`` begins the sentence.
     """
-    if rate is None and np.isfinite(t).all() and len(t) >= MIN_RECORDING_ROWS and np.all(np.diff(t) >= 0.0):
-        even = _straight(t)
+    bursts: list[str] = []
+    if np.isfinite(t).all() and len(t) >= MIN_RECORDING_ROWS and np.all(np.diff(t) >= 0.0):
+        even = _straight(t) if rate is None else None
         if even is not None:
             return EvenGrid(even, None, even, np.zeros(len(t), bool), len(t))
-    bursts: list[str] = []
-    if len(t) >= MIN_RECORDING_ROWS and np.all(np.diff(t) >= 0.0):
         t, bursts = even_bursts(t, where, rate)
     good = increasing_rows(t)
     remarks = bursts + _left_out(t, good, where)

@@ -11,9 +11,8 @@ from tests.experiments.hostile_files.outcome import ended_well
 from tests.experiments.recordings.foreign_log import in_their_units, signals
 
 TOLD = {
-    "utf-16.csv": "UTF-16",
-    "latin-1.csv": "Latin-1",
-    "latin-1-later.csv": "save it as UTF-8",
+    "latin-1.csv": "wanted a column 'belt'",
+    "latin-1-later.csv": "found 1 in line 602",
     "quote-never-closed.csv": "in every row",
     "endless-line.csv": "at most 1000000 characters",
     "all-nan.csv": "600 of 600",

@@ -338,7 +338,7 @@ def test_a_text_file_with_units_under_the_names_and_decimal_commas(tmp_path, des
         (1, "0,5", 'decimal = "," under [text]'),
         (1, "2026-11-20T12:34:56.789", 'unit = "date-time" under [time]'),
         (1, "ms", "skip = 1 under [text]"),
-        (70, "Halt", "correct or delete that line"),
+        (70, "Halt", 'say missing = ["Halt"] under [text]'),
     ],
 )
 def test_a_text_where_a_number_was_wanted_gets_its_remedy(tmp_path, described, line, value, remedy):

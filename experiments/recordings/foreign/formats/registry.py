@@ -16,6 +16,29 @@ FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]
     "CSV": (text.fits, text.read),
 }
 RECORDING_SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet", ".gz")  # sought in a folder
+SUFFIX_REMEDIES = {
+    ".xlsx": "save the sheet as CSV",
+    ".xls": "save the sheet as CSV",
+    ".ods": "save the sheet as CSV",
+    ".mf4": "save its channels as CSV or MAT (asammdf: `MDF(file).export('csv')`)",
+    ".mdf": "save its channels as CSV or MAT (asammdf: `MDF(file).export('csv')`)",
+    ".dat": "save it as CSV, MAT or Parquet with the program that wrote it",
+    ".tdms": "save it as CSV or HDF5 (npTDMS: `TdmsFile.read(file).as_hdf()`)",
+    ".ulg": "make CSV files of its topics (pyulog: `ulog2csv FILE`), and merge those that are needed",
+    ".bin": "save it as CSV or MAT with the program that wrote it (ArduPilot: `mavlogdump.py --format csv`)",
+    ".bag": "make a CSV file of its topics (rosbags: `rosbags.highlevel.AnyReader`)",
+    ".db3": "make a CSV file of its topics (rosbags: `rosbags.highlevel.AnyReader`)",
+    ".npy": "save it as CSV (`numpy.savetxt`) with a line of names, or as MAT (`scipy.io.savemat`)",
+    ".npz": "save it as MAT (`scipy.io.savemat(file, dict(numpy.load(file)))`)",
+    ".pkl": "save it as CSV or Parquet (pandas: `to_csv`, `to_parquet`): a pickle can run any program",
+    ".feather": "save it as Parquet (pandas: `read_feather(file).to_parquet`)",
+    ".zip": "unpack it",
+    ".7z": "unpack it",
+    ".zst": "unpack it",
+    ".bz2": "unpack it",
+    ".xz": "unpack it",
+    ".fit": "save it as CSV; a sports computer's rows, one a second, cannot show weave",
+}
 BYTES_LOOKED_AT = 4096  # bytes looked at
 
 
@@ -29,7 +52,7 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
         Columns that are needed, by their names or last parts; Parquet and HDF5 files give no others, so that a large
         one takes little memory. All where none is named.
     how
-        For text: `delimiter`, `decimal`, `header_line`, `skip`; see `text.read`.
+        For text: `delimiter`, `encoding`, `missing` and so on; see `text.read`.
 
     Raises
     ------
@@ -47,16 +70,8 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
     for fits, read in FILE_FORMATS.values():
         if fits(head, path.suffix.lower()):
             return read(path, wanted=wanted, **how)
+    remedy = SUFFIX_REMEDIES.get(path.suffix.lower(), "convert it to one of them")
     raise InputError(
-        f"wanted a readable file of a known format ({', '.join(FILE_FORMATS)}), found {_guess(head)} in {path}; "
-        "convert it to one of them"
+        f"wanted a readable file of a known format ({', '.join(FILE_FORMATS)}), found something else in {path}; "
+        f"{remedy}"
     )
-
-
-def _guess(head: bytes) -> str:
-    """Say what else a file may be, by how it begins."""
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "text in UTF-16, where UTF-8 is wanted,"
-    if head and b"\0" not in head and sum(byte >= 0x80 for byte in head) < 0.1 * len(head):
-        return "text in another encoding than UTF-8, such as Latin-1,"
-    return "something else"
