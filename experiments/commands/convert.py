@@ -10,7 +10,7 @@ from riderless.hil.output_file import OutputFile, files_read
 
 
 def convert(
-    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a file: .toml, .txt or .json.")],
+    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a file: .toml, .txt, .yml or .json.")],
     to: Annotated[str, typer.Option(help="Format: toml, bicycleparameters or symbrim.")] = "toml",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; on the screen by default.")] = None,
     force: Force = False,
@@ -19,8 +19,8 @@ def convert(
 ) -> None:
     """Read a bicycle of another program and write it for another program.
 
-    A .txt file is a parameter file of BicycleParameters (NAMEBenchmark.txt), a .json file holds constants of SymBRiM by
-    the names of its symbols.
+    A .txt or .yml file is a parameter file of BicycleParameters (NAMEBenchmark.txt), a .json file holds constants of
+    SymBRiM by the names of its symbols.
     """
     from riderless.experiments.terminal.console import emit_json, print_line
     from riderless.models.exchange.files import bicycle_text, read_bicycle

@@ -20,12 +20,16 @@ from riderless.models.errors import InputError
 
 WITHIN = 1.0  # s, over which lean is set against the integral of its rate
 MOST_APART = 0.12  # rad; a bias of 0.12 rad/s, six times what a gyro has, or a filter that takes something else over
+MOSTLY = 0.5  # of the motion (squares of the turns within a second): the whole lean column is worth nothing
 SPANS_TOLD = 3  # parts by name
 NEVER_MOVES = 10.0  # s of a steer that never moves by one count while the lean rate does
 
 
 def find_lean_faults(recorded: Recorded) -> Recorded:
-    """Name the parts in which lean leaves the integral of its rate, and mark them not free; name a dead encoder."""
+    """Name the parts in which lean leaves the integral of its rate, and mark them not free; name a dead encoder.
+
+    Where that is most of the motion lean is left out instead: its rate serves alone.
+    """
     return _dead_steer(_drifting_lean(recorded))
 
 
@@ -36,10 +40,17 @@ def _drifting_lean(recorded: Recorded) -> Recorded:
         return recorded
     moved = response.phi[n:] - response.phi[:-n]
     turned = np.cumsum(response.phi_dot) * response.dt
-    apart = moved - (turned[n:] - turned[:-n])
+    turns = turned[n:] - turned[:-n]
+    apart = moved - turns
     bad = np.abs(apart) > MOST_APART
     if not bad.any():
         return recorded
+    if np.sum(turns[bad] ** 2) > MOSTLY * np.sum(turns**2):
+        return recorded.put("phi", None).remarked(
+            f"{recorded.name('phi')}: leaves the integral of {recorded.name('phi_dot')} by up to "
+            f"{np.abs(apart).max():.2g} rad within {WITHIN:g} s in most of the motion: its filter follows something "
+            "else, as one that believes the accelerometer; left out"
+        )
     flags = np.convolve(bad, np.ones(n + 1))[: len(response.t)] > 0.5
     spans = true_spans(flags)
     name, rate, t = recorded.name("phi"), recorded.name("phi_dot"), response.t
@@ -82,13 +93,13 @@ def inspect_recording(recorded: Recorded, refuse: bool = True) -> Response:
         A unit or a sign is clearly wrong, unless ``refuse`` is False.
     """
     said_free = recorded.response.free
-    recorded = find_lean_faults(artefacts.mend_flaws(recorded))
+    recorded = artefacts.mend_flaws(recorded)
     # a wrong unit looks like jumps everywhere, so physics looks at all that the recording itself calls free
     findings = unit_checks.check_units(replace(recorded, response=replace(recorded.response, free=said_free)))
     fatal = [finding for finding in findings if finding.clear]
     if fatal and refuse:
         raise InputError(f"{recorded.response.source}: {fatal[0].sentence}; {WHAT_TO_CORRECT}")
-    return go_by_logged_torque(recorded.remarked(*(finding.sentence for finding in findings)))
+    return go_by_logged_torque(find_lean_faults(recorded).remarked(*(finding.sentence for finding in findings)))
 
 
 def inspect_in_memory(response: Response, refuse: bool = True) -> Response:

@@ -99,3 +99,18 @@ def test_no_false_alarm_on_seven_healthy_logs():
     for path in sorted((SHARED / "data" / "delft_treadmill").glob("*.log")):
         found = inspect_recording(delft.recorded(read_table(path)), refuse=False)
         assert not [one for one in found.remarks if "integral" in one or "every row" in one], path.name
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.1])
+def test_a_lean_whose_filter_believes_the_accelerometer_is_left_out(seconds):
+    recorded = delft.recorded(kicked())
+    response = recorded.response
+    drawn = np.exp(-(response.t - response.t[0]) / seconds)  # towards upright, which is what it reads in any turn
+    lean = 10.0 * (response.phi - np.convolve(response.phi, drawn / drawn.sum())[: len(drawn)])
+    response = replace(response, phi=lean, phi_dot=10.0 * response.phi_dot)  # kicked hard
+    found = find_lean_faults(replace(recorded, response=response)).response
+    assert found.phi is None
+    np.testing.assert_array_equal(found.free, response.free)
+    (said,) = found.remarks
+    assert "lean_angle: leaves the integral of lean_rate by up to" in said
+    assert "left out" in said
