@@ -1,7 +1,8 @@
 """Parameter files of BicycleParameters (``NAMEBenchmark.txt``): lines ``w = 1.02 +/- 0.01``, read and written.
 
 The format, as that package's documentation has it: a name, an equals sign, one value or several with commas between
-them, whose mean counts, each with or without a standard deviation behind ``+/-``; ``#`` begins a comment.
+them, whose mean counts, each with or without a standard deviation behind ``+/-``; ``#`` begins a comment. Flat sets in
+YAML, with lines ``w: 1.02``, are read too.
 """
 
 import math
@@ -21,6 +22,9 @@ _VALUE = re.compile(
 )
 _SAME_AS = {"IRzz": "IRxx", "IFzz": "IFxx"}  # of a symmetric wheel
 _ZERO = ("yB", "yH")  # both frames are symmetric
+_ROUNDED = 1e-6  # m; a centre of mass so near the plane of symmetry is in it
+_OF_A_RIDE = ("v",)  # what sets for a simulation hold beside the bicycle
+_MEASURED = {"lP", "dF", "dR", "dP", "lF", "hbb", "dw", "forkLength", "TcB1", "ToB1", "aB1", "nF", "nR"}  # of raw files
 _SAME = 1e-6  # share by which two that should be one may differ
 FILE_ENDING = "Benchmark"  # of a file's name, before its suffix
 
@@ -81,10 +85,17 @@ def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
         said = line.split("#")[0].strip()
         if not said:
             continue
-        name, equals, given = (part.strip() for part in said.partition("="))
+        name, equals, given = (part.strip() for part in said.partition("=" if "=" in said else ":"))
         found = list(_numbers(given)) if equals else []
         if not found:
             raise InputError(f"line {number} wants NAME = VALUE or NAME = VALUE +/- STD, found {shortened(said)}")
+        if name in _OF_A_RIDE:
+            continue
+        if name in _MEASURED:
+            raise InputError(
+                f"line {number} has {name}, so these are raw measurements, not a bicycle: BicycleParameters computes "
+                "NAMEBenchmark.txt from them; give that one"
+            )
         if name not in PARAMETERS and name not in _SAME_AS and name not in _ZERO:
             meant = did_you_mean(name, PARAMETERS, "leave it out")
             raise InputError(f"line {number} has the parameter {shortened(name)}, which no bicycle has; {meant}")
@@ -98,7 +109,7 @@ def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
                 f"{name} = {values[name]:g} kg m^2 must be {same} = {values[same]:g}: a wheel is symmetric"
             )
     for name in _ZERO:
-        if values.get(name, 0.0):
+        if abs(values.get(name, 0.0)) > _ROUNDED:
             raise InputError(f"{name} = {values[name]:g} m must be 0: a bicycle is symmetric")
     extra = (*_SAME_AS, *_ZERO)
     return ({k: v for k, v in values.items() if k not in extra}, {k: v for k, v in std.items() if k not in extra})

@@ -39,8 +39,8 @@ def bicycle_text(bicycle: Bicycle, to: str) -> str:
 def read_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
     """Read a bicycle of the catalogue, or of a file by its suffix.
 
-    ``.toml`` is ours, ``.txt`` a parameter file of BicycleParameters, ``.json`` constants of SymBRiM (`symbrim_text`,
-    or one object of numbers by the names of its symbols).
+    ``.toml`` is ours, ``.txt`` a parameter file of BicycleParameters, ``.yml`` the same in YAML, ``.json`` constants of
+    SymBRiM (`symbrim_text`, or one object of numbers by the names of its symbols).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def read_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
     """
     path = Path(name_or_path)
     suffix = path.suffix.lower()
-    if suffix not in (".txt", ".json"):
+    if suffix not in (".txt", ".json", ".yml", ".yaml"):
         return load_bicycle(name_or_path, trust)
     try:
         if path.stat().st_size > LARGEST_FILE:

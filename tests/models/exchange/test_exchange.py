@@ -71,6 +71,21 @@ def test_what_it_may_not_hold(line, told):
         read_bicycle_parameters_text(text + line, "x")
 
 
+@pytest.mark.parametrize("name", ["Benchmark", "Silver"])
+def test_a_set_in_yaml_is_read_and_a_rounded_zero_is_one(name, tmp_path):
+    bicycle = load_bicycle(name)
+    lines = [f"{key}: {value!r}  # SI" for key, value in parameters(bicycle).items()]
+    path = tmp_path / "set.yaml"
+    path.write_text("\n".join(["# of another program", "v: 3.5", "yB: -3.1e-9", *lines]))
+    assert parameters(read_bicycle(path)) == parameters(bicycle)
+
+
+@pytest.mark.parametrize("line", ["dF = 0.67, 0.671", "hbb = 0.28 +/- 0.001", "lP = 1.05"])
+def test_raw_measurements_are_named_as_such(line):
+    with pytest.raises(InputError, match=r"line 2 has .*, so these are raw measurements, not a bicycle"):
+        read_bicycle_parameters_text("w = 1.0\n" + line, "mine")
+
+
 def test_an_asymmetric_wheel_is_refused():
     text = bicycle_parameters_text(load_bicycle("Silver"))
     with pytest.raises(InputError, match=r"IRzz = 0\.5 kg m\^2 must be IRxx = 0\.078"):
