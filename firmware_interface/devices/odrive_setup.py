@@ -215,6 +215,11 @@ def _firmware(drive: _Conversation) -> str:
     found = tuple(int(drive.number(f"fw_version_{part}")) for part in ("major", "minor", "revision"))
     if found[:2] != _FIRMWARE[:2] or found < _FIRMWARE:
         wanted, version = (".".join(map(str, numbers)) for numbers in (_FIRMWARE, found))
+        if found[:2] > _FIRMWARE[:2]:
+            raise DeviceError(
+                f"the ODrive on {drive.path} runs firmware {version}, as ODrive Pro, S1 and Micro do, which are not "
+                f"supported: firmware {wanted} or a later 0.5 exists for the board v3.x alone; take that one"
+            )
         raise DeviceError(
             f"the ODrive on {drive.path} should run firmware {wanted} or a later 0.5, found {version}: load 0.5.6 with "
             "`odrivetool dfu`"

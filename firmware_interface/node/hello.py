@@ -78,6 +78,8 @@ class _Heard:
         self.other_version: int | None = None
         self.wanted: set[int] = set()  # numbers of our requests
         self.occupied = False  # it answered, and opened no session
+        self.echoes = 0  # our requests that came back
+        self.login = False  # a terminal asks who we are
         self._rest = b""  # of an unfinished frame
 
     def take(self, data: bytes) -> Hello | None:
@@ -85,6 +87,7 @@ class _Heard:
         self.n += len(data)
         *frames, rest = (self._rest + data).split(b"\0")
         self._rest = rest[:_LONGEST_FRAME]
+        self.login = self.login or b"login:" in data or b"Password:" in data
         for stuffed in filter(None, frames):
             payload = reference_codec.unframe(stuffed)
             if payload is None:
@@ -94,6 +97,7 @@ class _Heard:
             if payload[0] != reference_codec.VERSION:
                 self.other_version = payload[0]
             message = reference_codec.decode(stuffed)
+            self.echoes += isinstance(message, reference_codec.HelloRequest)
             if isinstance(message, reference_codec.HelloFrame) and message.seq in self.wanted:
                 return hello_in_si(message)
         return None
@@ -132,6 +136,11 @@ def _why_no_hello(port: SerialPort, timeout: float, heard: _Heard) -> str:
     wanted = f"a node on {port.path} should say HELLO within {timeout:g} s"
     if heard.n == 0:
         return f"{wanted}, but nothing came; is it powered, and is this its port?"
+    if heard.echoes == heard.good > 0 or heard.login:
+        return (
+            f"{wanted}, but only what was sent to it came back: are transmit and receive wired together, or is a login "
+            "prompt (getty) on this port? end that with `systemctl stop serial-getty@PORT`"
+        )
     if heard.occupied:
         return (
             f"a node on {port.path} should open a session, but its drive is enabled for another program: end that one, "

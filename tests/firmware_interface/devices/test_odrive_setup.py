@@ -190,7 +190,15 @@ def test_an_echo(lay):
     assert "30 whole lines and 0 broken ones, none was the answer" in refusal()
 
 
-@pytest.mark.parametrize("revision", [(0, 4, 12), (0, 5, 4), (0, 6, 9)])
+@pytest.mark.parametrize("revision", [(0, 6, 1), (0, 6, 9), (1, 0, 0)])
+def test_a_newer_board_is_named_for_what_it_is(lay, revision):
+    names = ("fw_version_major", "fw_version_minor", "fw_version_revision")
+    lay(ODriveTwin(config(), dict(zip(names, revision, strict=True))))
+    assert "as ODrive Pro, S1 and Micro do, which are not supported" in refusal()
+    assert "dfu" not in refusal()
+
+
+@pytest.mark.parametrize("revision", [(0, 4, 12), (0, 5, 4)])
 def test_another_firmware(lay, revision):
     names = ("fw_version_major", "fw_version_minor", "fw_version_revision")
     lay(ODriveTwin(config(), dict(zip(names, revision, strict=True))))

@@ -70,6 +70,14 @@ def test_device_that_says_something_else(terminal, says, words):
         ask_hello(port, timeout=1.5)  # time for the device's thread to be given a processor
 
 
+@pytest.mark.parametrize("prompt", [b"", b"\r\nbike login: "])
+def test_a_port_that_echoes_is_recognised(terminal, prompt):
+    master, path = terminal
+    words = "only what was sent to it came back: are transmit and receive wired together, or is a login prompt"
+    with device(master, lambda said: said + prompt), open_port(path) as port, pytest.raises(DeviceError, match=words):
+        ask_hello(port, timeout=1.5)
+
+
 def test_a_path_is_no_port():
     with pytest.raises(DeviceError, match=r"^wanted an open port, found '/dev/ttyACM0': open it with open_port$"):
         ask_hello("/dev/ttyACM0")
