@@ -24,6 +24,7 @@ from riderless.hil.controllers.state_coordinates import (
 from riderless.hil.controllers.timing import LoopTiming
 from riderless.models.array_types import Array
 from riderless.models.bicycle_file import shortened
+from riderless.models.catalogue import load_bicycle
 from riderless.models.errors import InputError
 from riderless.models.file_format import dump_toml, load_toml
 from riderless.models.linear.prescribed_steer import InnerLoop
@@ -332,9 +333,10 @@ def _arguments(data: dict[str, Any]) -> dict[str, Any]:
     shapes = {"A": (m, m), "B": (m, len(data["inputs"]))}  # an empty list does not tell its shape
     arrays = {name: _stacked(name, [row[name] for row in rows], shapes.get(name)) for name in ("v", *_MATRICES)}
     given = [row["anti_windup"] for row in rows if "anti_windup" in row]
+    bicycle = data["bicycle"]
     return {
         "method": str(data["method"]),
-        "bicycle": Bicycle(**data["bicycle"]),
+        "bicycle": load_bicycle(bicycle) if isinstance(bicycle, str) else Bicycle(**bicycle),
         "loop": LoopTiming(**data["loop"]),
         **arrays,
         "inputs": tuple(data["inputs"]),

@@ -265,7 +265,8 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     if content is None:
         raise InputError(
             f"wanted a run with its header, found {size} bytes without one in {file}: it was cut before "
-            "its first row or is another program's file; give the folder of another run"
+            "its first row: give the folder of another run; or it is another program's file: make a CSV file of its "
+            "topic, and say with --mapping which column is what (docs/foreign-logs.md)"
         )
     header = RunHeader.from_json(content)
     stop = Stop.from_json(unseal(contents.metadata.get("stop")) or {})

@@ -14,6 +14,7 @@ from riderless.hil.controllers.timing import LoopTiming
 from riderless.hil.loop.law import LAW_INPUTS, LOOP_SIGNALS, WISH
 from riderless.models.catalogue import load_bicycle
 from riderless.models.errors import InputError
+from riderless.models.file_format import dump_toml, load_toml
 
 SILVER = load_bicycle("Silver")
 INPUTS = ("phi", "delta_meas", "psi_dot_ref")
@@ -209,6 +210,13 @@ def test_a_file_with_a_slip_is_refused_with_its_name(old, new, sentence):
     with pytest.raises(InputError, match=sentence) as refused:
         controller_from_text(text.replace(old, new, 1), "my.toml")
     assert str(refused.value).startswith("my.toml")
+
+
+def test_a_bicycle_may_be_named_as_the_catalogue_has_it():
+    named = dump_toml({**load_toml(controller().to_toml()), "bicycle": "Silver"})
+    assert controller_from_text(named).bicycle == load_bicycle("Silver")
+    with pytest.raises(InputError, match="there is no bicycle 'Silber' in the catalogue"):
+        controller_from_text(named.replace("Silver", "Silber"))
 
 
 def system(A, B, C, D, dt):
