@@ -15,6 +15,15 @@ from riderless.models.errors import InputError, did_you_mean
 
 LONGEST_TEXT = 60  # characters of a wrong value in a sentence
 MOST_TABLE_COLUMNS = 10_000
+MATLAB_CELLS = "cell "  # and how many
+_MATLAB_LINES = {
+    "timetable": "writetimetable({0}, '{0}.csv')",
+    "table": "writetable({0}, '{0}.csv')",
+    "datetime": "{0} = seconds({0} - {0}(1)), and save it again",
+    "duration": "{0} = seconds({0}), and save it again",
+    "timeseries": "t = {0}.Time; x = {0}.Data; save('{0}.mat', 't', 'x')",
+    "string": "{0} = cellstr({0}), and save it again",
+}
 WORDS_FOR_MISSING = (  # in small letters
     "na", "n/a", "#n/a", "#na", "<na>", "null", "nil", "none", "nan", "-nan", "nan(ind)", "-nan(ind)", "1.#qnan",
     "-1.#qnan", "1.#snan", "1.#ind", "-1.#ind", "1.#inf", "-1.#inf", "nat", "missing", "-", "--", "---", ".", "?",
@@ -39,6 +48,7 @@ class Table:
     first_line: int = 1  # of the first row, where rows are lines of a text
     unread: tuple[str, ...] = ()  # columns that the file has beside those that were wanted of it
     remarks: tuple[str, ...] = ()  # on how it was read
+    objects: Mapping[str, str] = field(default_factory=dict)  # what only MATLAB can read: class by name
 
     @property
     def source(self) -> str:
@@ -47,6 +57,8 @@ class Table:
 
     def with_rows(self) -> "Table":
         """Itself; raises InputError where even its longest column is too short to be a recording."""
+        if self.objects and not self.columns and not self.unread:
+            raise InputError(_matlab_remedy(*next(iter(self.objects.items())), self.source))
         rows = max((len(values) for values in self.columns.values()), default=MIN_RECORDING_ROWS if self.unread else 0)
         if rows < MIN_RECORDING_ROWS:
             raise InputError(f"wanted at least {MIN_RECORDING_ROWS} rows in {self.path}, found {rows}; record it again")
@@ -71,6 +83,9 @@ class Table:
             raise InputError(
                 f"wanted one column {name!r} in {self.source}, found {', '.join(found)}; give the whole name"
             )
+        for one, kind in self.objects.items():
+            if dotted_name(name).startswith((one, f"{one}.")) or not self.columns:
+                raise InputError(_matlab_remedy(one, kind, self.source))
         known = [*self.columns, *self.unread]
         listed = ", ".join(known[:20]) + (" ..." if len(known) > 20 else "")
         hint = did_you_mean(name, known, "give one of those", n=3)
@@ -118,6 +133,17 @@ class Table:
         tails = [known for known in self.columns if dotted_name(known).endswith("." + wanted)]
         long = [known for known in tails if len(self.columns[known]) >= MIN_RECORDING_ROWS]
         return whole or long or tails
+
+
+def _matlab_remedy(name: str, kind: str, source: str) -> str:
+    """Say what a variable is that only MATLAB can read, and what to type there."""
+    if kind.startswith(MATLAB_CELLS):
+        return (
+            f"{name} in {source} holds {kind.removeprefix(MATLAB_CELLS)} cells, of which one is wanted; choose it in "
+            f"MATLAB: one = {name}{{1}}; save('one.mat', 'one')"
+        )
+    line = _MATLAB_LINES.get(kind, "s = struct({0}); save('{0}.mat', 's')").format(name)
+    return f"{name} in {source} is a MATLAB {kind}, which only MATLAB can read; type there: {line}"
 
 
 def is_missing(value: Any) -> bool:

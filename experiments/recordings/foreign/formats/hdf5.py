@@ -9,6 +9,7 @@ import numpy as np
 
 from riderless.experiments.recordings.foreign.formats.apart import import_extra, read_apart
 from riderless.experiments.recordings.foreign.table import (
+    MATLAB_CELLS,
     Table,
     dotted_name,
     is_wanted,
@@ -41,14 +42,15 @@ def read(path: Path, wanted: Collection[str] = (), **_: object) -> Table:
         h5py is not installed, or the file is damaged, lies partly in other files, or takes too much memory.
     """
     h5py = import_extra("h5py", path)
-    columns, meta, unread = read_apart(path, lambda: _content(h5py, path, wanted))
-    return Table(path, columns, meta, unread=unread)
+    columns, meta, unread, objects = read_apart(path, lambda: _content(h5py, path, wanted))
+    return Table(path, columns, meta, unread=unread, objects=objects)
 
 
 def _content(
     h5py: Any, path: Path, wanted: Collection[str]
-) -> tuple[dict[str, np.ndarray], dict[str, str], tuple[str, ...]]:
-    """Columns, texts, and names of the datasets left out, of a file."""
+) -> tuple[dict[str, np.ndarray], dict[str, str], tuple[str, ...], dict[str, str]]:
+    """Columns, texts, names of the datasets left out, and classes of what only MATLAB reads, of a file."""
+    objects: dict[str, str] = {}
     unread: list[str] = []
     columns: dict[str, np.ndarray] = {}
     meta: dict[str, str] = {}
@@ -60,6 +62,10 @@ def _content(
             if isinstance(value, str):
                 meta[f"{dotted_name(name)}.{key}"] = value
         if name.startswith(MATLAB_REFERENCES) or not isinstance(item, h5py.Dataset) or item.size is None:
+            return
+        kind = _matlab_class(item)
+        if "MATLAB_object_decode" in item.attrs or kind == "cell":
+            objects[dotted_name(name)] = f"{MATLAB_CELLS}{item.size}" if kind == "cell" else kind
             return
         texts = bool(h5py.check_string_dtype(item.dtype)) and item.ndim > 0
         if not texts and not (item.dtype.kind in "biufSV" and 0 < item.ndim < 3 and "MATLAB_empty" not in item.attrs):
@@ -88,7 +94,13 @@ def _content(
         raise InputError(
             f"wanted an HDF5 file, found one that cannot be read: {path} ({error}); copy or save it again"
         ) from error
-    return columns, meta, tuple(unread)
+    return columns, meta, tuple(unread), objects
+
+
+def _matlab_class(item: Any) -> str:
+    """Class that MATLAB gave to a dataset; "" where another program wrote it."""
+    kind = item.attrs.get("MATLAB_class", b"")
+    return kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
 
 
 def _require_here(item: Any, name: str, path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from riderless.experiments.recordings.foreign.formats.apart import read_apart
-from riderless.experiments.recordings.foreign.table import Table, require_columns_few, unfold_columns
+from riderless.experiments.recordings.foreign.table import MATLAB_CELLS, Table, require_columns_few, unfold_columns
 from riderless.hil.memory import STEP, memory_for_reading, require_memory
 from riderless.models.errors import InputError
 
@@ -35,11 +35,14 @@ def read(path: Path, **_: object) -> Table:
     """
     from scipy.io import loadmat
 
-    return Table(path, *read_apart(path, lambda: _content(loadmat, path)))
+    columns, meta, objects = read_apart(path, lambda: _content(loadmat, path))
+    return Table(path, columns, meta, objects=objects)
 
 
-def _content(loadmat: Callable[..., dict[str, Any]], path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Columns and texts of a file."""
+def _content(
+    loadmat: Callable[..., dict[str, Any]], path: Path
+) -> tuple[dict[str, np.ndarray], dict[str, str], dict[str, str]]:
+    """Columns, texts, and classes of what only MATLAB reads, of a file."""
     require_memory(_HELD * _unpacked_size(path), path)
     try:
         with warnings.catch_warnings():
@@ -53,11 +56,12 @@ def _content(loadmat: Callable[..., dict[str, Any]], path: Path) -> tuple[dict[s
         ) from error
     columns: dict[str, np.ndarray] = {}
     meta: dict[str, str] = {}
+    objects: dict[str, str] = {}
     for name, value in content.items():
         if not name.startswith("__"):
-            _collect(name, value, columns, meta)
+            _collect(name, value, columns, meta, objects)
     require_columns_few(len(columns), path)
-    return columns, meta
+    return columns, meta, objects
 
 
 def _unpacked_size(path: Path) -> int:
@@ -96,12 +100,32 @@ def _count_zlib(file: BinaryIO, length: int) -> int:
     return total
 
 
-def _collect(name: str, value: Any, columns: dict[str, np.ndarray], meta: dict[str, str], depth: int = 0) -> None:
+def _collect(
+    name: str,
+    value: Any,
+    columns: dict[str, np.ndarray],
+    meta: dict[str, str],
+    objects: dict[str, str],
+    depth: int = 0,
+) -> None:
     fields = getattr(value, "_fieldnames", None)
     if fields is not None and depth < DEEPEST_STRUCT:
         for part in fields:
-            _collect(f"{name}.{part}", getattr(value, part), columns, meta, depth + 1)
+            _collect(f"{name}.{part}", getattr(value, part), columns, meta, objects, depth + 1)
+    elif isinstance(value, np.ndarray) and "s2" in (value.dtype.names or ()):  # scipy's view of an object of a class
+        called, kind = (_word(value[part]) for part in ("s0", "s2"))
+        objects[name if name != "None" else called] = kind
+    elif (
+        isinstance(value, np.ndarray) and value.dtype == object and not all(isinstance(one, str) for one in value.flat)
+    ):
+        objects[name] = f"{MATLAB_CELLS}{value.size}"
     elif isinstance(value, str):
         meta[name] = value
     elif isinstance(value, np.ndarray | np.generic | float | int):
         columns.update(unfold_columns(name, np.atleast_1d(value)))
+
+
+def _word(value: Any) -> str:
+    """First text in an array."""
+    word = next(iter(np.asarray(value).flat), "")
+    return word.decode("ascii", "replace") if isinstance(word, bytes) else str(word)
