@@ -20,7 +20,10 @@ from riderless.models.errors import InputError
 
 def analyze(
     paths: Annotated[
-        list[Path], typer.Argument(help="Run folders, folders of runs, or files: CSV, MAT, HDF5, Parquet, MCAP.")
+        list[Path],
+        typer.Argument(
+            help="Run folders, folders of runs, or files: CSV, MAT, HDF5, Parquet, our MCAP; also FILE=MAPPING.toml."
+        ),
     ],
     mapping: Annotated[
         str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")

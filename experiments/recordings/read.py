@@ -18,6 +18,7 @@ from riderless.models.file_format import describe_kind, load_toml
 from riderless.models.parameters import Bicycle
 from riderless.models.text_file import read_text_file
 
+_OWN_MAPPING = re.compile(r"(.+)=(.+\.toml)")  # a recording, and the mapping for it alone
 _FOLDERS_NAMED = 3  # of those that are left out
 
 
@@ -33,7 +34,7 @@ def read_recording(
     Parameters
     ----------
     path : str or Path
-        Run folder, log, or file.
+        Run folder, log, or file; ``log.csv=map.toml`` is a file with a mapping of its own.
     mapping, preset, bicycle, trust
         As `riderless.experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
 
@@ -43,6 +44,8 @@ def read_recording(
         When there is nothing at ``path``, or nothing that is known.
     """
     path = Path(path)
+    if (own := _OWN_MAPPING.fullmatch(str(path))) and not path.exists():
+        path, mapping = Path(own[1]), own[2]
     if is_run(path):
         return response_of_run(read_named_run(path))
     _refuse_own_file(path)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.recordings import foreign
+from riderless.experiments.recordings.read import read_recording
 from riderless.models.errors import InputError
 
 T = np.arange(900) / 60
@@ -152,3 +153,12 @@ def test_marks_between_thousands_are_quoted_and_may_be_given(tmp_path, delimiter
 def test_a_file_that_no_reader_takes_gets_the_remedy_for_its_suffix(tmp_path, suffix, remedy):
     with pytest.raises(InputError, match=f"found something else in .*; .*{remedy}"):
         read(tmp_path, bytes(range(256)) * 9, name=f"log.{suffix}")
+
+
+def test_a_file_may_name_its_own_mapping(tmp_path):
+    for name, encoding in (("a.csv", "utf-8"), ("b.csv", "utf-16")):
+        (tmp_path / name).write_bytes(log(";").encode(encoding))
+        (tmp_path / f"{name}.toml").write_text(TOML, encoding="utf-8")
+        response = read_recording(f"{tmp_path / name}={tmp_path / name}.toml")
+        as_written(response)
+        assert response.source == name
