@@ -5,7 +5,7 @@ functions take ``p`` of `riderless.models.nonlinear.parameters.pack_bicycle`, an
 the domain (`status`) results mean nothing; `integrate_step`, `integrate_steps` and `pitch` notice.
 """
 
-from math import nan
+from math import nan, sqrt
 
 from riderless.models.coordinates import (
     Q_DELTA,
@@ -34,7 +34,7 @@ from riderless.models.nonlinear.integrator import (
 )
 from riderless.models.nonlinear.kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
 from riderless.models.nonlinear.parameters import unpack_bicycle
-from riderless.models.nonlinear.vectors import compiled, inlined, sincos
+from riderless.models.nonlinear.vectors import add, compiled, cross3, dot3, inlined, mix, sincos
 
 
 @inlined
@@ -117,6 +117,76 @@ def accelerations(p, q, u, T, out):
     out[Q_THETA_R] = -V_dot / b.roll_R
     out[Q_DELTA] = u7_dot
     out[Q_THETA_F] = (h.w + k.wV * V_dot + k.w7 * u7_dot) / b.roll_F
+
+
+# Generalised forces for the roll rate [N m], the rear rim's speed [N] and the steer rate [N m].
+
+
+@inlined
+def _of_frame(k, force, moment):
+    """Generalised forces of a force and a moment about the rear contact on the rear frame, in the yaw frame."""
+    return (
+        moment[0] + k.eta4 * moment[1],
+        force[0] + k.rhoV * moment[2],
+        k.eta7 * moment[1] + k.rho7 * moment[2],
+    )
+
+
+@compiled
+def rolling_forces(p, q, rear, front, horizontal):
+    """Generalised forces of moments [N m] against the rolling of rear and front wheel.
+
+    Parameters
+    ----------
+    p : array
+    q : (8,) array
+    rear, front : float
+        Positive against rolling forward.
+    horizontal : float
+        Axis: 1 horizontal, across the wheel's heading; 0 along its axle; a share between.
+    """
+    b = unpack_bicycle(p)
+    o = pose(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA])
+    k = partials(o)
+    at_rear = mix(rear * horizontal, (0.0, 1.0, 0.0), rear * (1.0 - horizontal), o.c2)
+    at_front = mix(front * horizontal, (-o.g1[1], o.g1[0], 0.0), front * (1.0 - horizontal), o.e2)
+    roll, rim, steer = _of_frame(k, (0.0, 0.0, 0.0), add(at_rear, at_front))
+    spun_rear, spun_front = dot3(at_rear, o.c2) / b.roll_R, dot3(at_front, o.e2) / b.roll_F
+    return roll, rim - spun_rear + k.wV * spun_front, steer + dot3(at_front, o.c3) + k.w7 * spun_front
+
+
+@compiled
+def frame_drag(p, q, u, point, per_square):
+    """Generalised forces of drag on a point of the rear frame, against its velocity.
+
+    Parameters
+    ----------
+    p : array
+    q, u : (8,) arrays
+    point : tuple of 3 float
+        m, in the yaw frame.
+    per_square : float
+        N s^2/m^2, force per speed squared.
+    """
+    b = unpack_bicycle(p)
+    o = pose(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA])
+    k = partials(o)
+    v = speeds(o, k, u[Q_PHI], -b.roll_R * u[Q_THETA_R], u[Q_DELTA])
+    velocity = add(cross3(v.omega, point), (v.V, 0.0, 0.0))
+    size = -per_square * sqrt(dot3(velocity, velocity))
+    force = (size * velocity[0], size * velocity[1], size * velocity[2])
+    return _of_frame(k, force, cross3(point, force))
+
+
+@compiled
+def inertial_forces(p, q, ahead, right):
+    """Generalised forces of a field that accelerates all masses by (ahead, right) [m/s^2] of the rear heading."""
+    b = unpack_bicycle(p)
+    o = pose(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA])
+    k = partials(o)
+    on1, on2 = (b.m1 * ahead, b.m1 * right, 0.0), (b.m2 * ahead, b.m2 * right, 0.0)
+    roll, rim, steer = _of_frame(k, add(on1, on2), add(cross3(o.p1, on1), cross3(o.p2, on2)))
+    return roll, rim, steer + dot3(o.t2, on2)
 
 
 @compiled

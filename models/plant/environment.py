@@ -29,6 +29,9 @@ SURROUNDINGS = np.dtype(
         ("half_belt", "f8"),  # m
         ("coasting", "i8"),
         ("rolling", "f8"),  # N
+        ("rolling_rear", "f8"),  # N m
+        ("rolling_front", "f8"),  # N m
+        ("rolling_axis", "f8"),
         ("air", "f8"),  # N s^2/m^2
         ("mass", "f8"),  # kg, that a force along the bicycle sets going, rotation of the wheels included
         ("grip", "f8"),
@@ -57,9 +60,13 @@ class Surroundings:
         Nobody keeps the speed: from the release on it changes by itself, starting from the first of
         the profile. On the floor only, for a belt does keep it.
     rolling : float
-        Rolling resistance per weight. At a speed that is kept, this and the air change nothing.
+        Rolling resistance of each wheel per load on it, at most 0.1; 0.004 to 0.012 is usual. Also at a speed that is
+        kept, by the rear wheel, it changes the balance.
+    rolling_axis : float
+        Axis of the moments that resist rolling: 1 horizontal, 0 along the leaned axles, or a share between.
     drag_area : float
-        Drag coefficient times frontal area, m^2.
+        Drag coefficient times frontal area, m^2, at most 5; 0.2 to 0.6 is usual. The air acts where the wind does,
+        against the motion of that point, on a floor only: beside a treadmill it stands still.
     grip : float
         Coefficient of friction of ground and tyre; where the nonlinear model needs more, its status says so.
     wind : float
@@ -88,6 +95,7 @@ class Surroundings:
     belt_width: float | None = None
     coasting: bool = False
     rolling: float = 0.0
+    rolling_axis: float = 1.0
     drag_area: float = 0.0
     grip: float = np.inf
     wind: float = 0.0
@@ -101,7 +109,12 @@ class Surroundings:
     handlebar_offset: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, unit, most in (("rolling", "", 1.0), ("drag_area", " m^2", 100.0), ("gusts", " N", 1e4)):
+        for name, unit, most in (
+            ("rolling", "", 0.1),
+            ("rolling_axis", "", 1.0),
+            ("drag_area", " m^2", 5.0),
+            ("gusts", " N", 1e4),
+        ):
             if not 0.0 <= getattr(self, name) <= most:
                 found = f"{getattr(self, name)}{unit}"
                 raise InputError(f"{name} must be zero or more, and at most {most:g}{unit}, found {found}; correct it")
@@ -153,9 +166,9 @@ def contact(c, angle, rate):
 
 
 @njit(cache=True, nogil=True)
-def resistance(p, v):
-    """Force (N) of rolling and air against motion at `v` (m/s), positive backward."""
-    return p.rolling * min(1.0, max(-1.0, v / CRAWL_SPEED)) + p.air * v * abs(v)
+def rolling_share(v):
+    """Share of the rolling resistance that acts at `v` (m/s), negative when rolling backward."""
+    return min(1.0, max(-1.0, v / CRAWL_SPEED))
 
 
 @njit(cache=True, nogil=True)

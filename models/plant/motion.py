@@ -11,7 +11,7 @@ from riderless.firmware_interface.kernels import njit
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from riderless.models.linear.path import Y_P
 from riderless.models.plant import linear_dynamics, nonlinear_dynamics, steer_drive
-from riderless.models.plant.environment import contact, resistance
+from riderless.models.plant.environment import contact
 from riderless.models.plant.records import (
     CORNER_SLOPE,
     CORNER_SPEED,
@@ -97,7 +97,7 @@ def push(p, s, force, x, z):
 
 
 @njit(cache=True, nogil=True)
-def loads(p, s, t, x, v, T):
+def loads(p, s, t, x, v, v_dot, T):
     """T_phi, T_rear and T_delta (N m) on the bicycle, without friction.
 
     Parameters
@@ -109,18 +109,27 @@ def loads(p, s, t, x, v, T):
         Motion, in the order of `MOTION_STATES`.
     v : float
         Forward speed, m/s.
+    v_dot : float
+        Forward acceleration where the speed is kept, m/s^2.
     T : float
         Torque that the drive passes on, N m.
     """
     around = p.surroundings
     T_phi, T_delta = linear_dynamics.unbalance(p) if p.model == LINEAR else nonlinear_dynamics.unbalance(p, s)
     T_phi += s.slip.torque[0] + contact(around.wheels, x[PHI], x[PHI_DOT])
-    T_rear = p.rR * resistance(around, v)
+    T_rear = 0.0
     T_delta += s.T_noise + contact(around.stops, x[DELTA], x[DELTA_DOT]) + s.tyre_torque + s.slip.torque[1]
     if p.drive.backlash == 0.0:
         T_delta += p.drive.gain * T
     else:
         T_delta -= contact(p.mesh, x[ROTOR] - x[DELTA], x[ROTOR_DOT] - x[DELTA_DOT])
+    a_belt = 0.0 if p.floor else v_dot
+    if around.rolling != 0.0 or around.air != 0.0 or a_belt != 0.0:
+        if p.model == LINEAR:
+            more = linear_dynamics.along_road(p, x, v, a_belt)
+        else:
+            more = nonlinear_dynamics.along_road(p, s, v, a_belt)
+        T_phi, T_rear, T_delta = T_phi + more[0], T_rear + more[1], T_delta + more[2]
     wind = around.wind + s.gust
     if wind != 0.0:
         more = push(p, s, wind, around.x_wind, around.z_wind)
@@ -189,7 +198,7 @@ def steer_slip(p, s, x):
     if p.model != LINEAR:
         nonlinear_dynamics.place(p, s, x, v)
     arriving = steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T + s.drive.shift)
-    T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, arriving)
+    T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, v_dot, arriving)
     holding = _holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     return steer_drive.slip_side(p.drive, x[DELTA_DOT], holding)
 
@@ -213,7 +222,7 @@ def motion_derivative(p, s, t, x, T, side):
     v, v_dot = forward(p, s, t, x)
     if p.model != LINEAR:
         nonlinear_dynamics.place(p, s, x, v)
-    T_phi, T_rear, T_delta = loads(p, s, t, x, v, T)
+    T_phi, T_rear, T_delta = loads(p, s, t, x, v, v_dot, T)
     T_delta += steer_drive.friction(p.drive, x[DELTA_DOT], side)
     if side == 0.0:
         T_delta += _holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)

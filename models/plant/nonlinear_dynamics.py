@@ -38,7 +38,7 @@ from riderless.models.coordinates import (
 )
 from riderless.models.linear.path import PSI, Y_P
 from riderless.models.nonlinear import equations
-from riderless.models.plant.environment import weight_out_of_place
+from riderless.models.plant.environment import rolling_share, weight_out_of_place
 
 
 @njit(cache=True, nogil=True)
@@ -146,6 +146,33 @@ def _lateral_speed(p, s, i, x, z):
     equations.dependent_speeds(p.nonlinear, s.q, u)
     ahead, h = _in_yaw_frame(p, s.q, x, z)
     return u[Q_PSI] * ahead - np.cos(phi) * h * u[Q_PHI] + np.sin(phi) * ahead * u[Q_THETA]
+
+
+@njit(cache=True, nogil=True)
+def along_road(p, s, v, a_belt):
+    """Lean, rear wheel and steer torque (N m) of rolling resistance, air and an accelerating belt.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    v : float
+        Forward speed, m/s.
+    a_belt : float
+        Acceleration of the belt, m/s^2: along it all masses feel an inertial force.
+    """
+    q, u, around, share = s.q, s.u, p.surroundings, rolling_share(v)
+    rear, front = share * around.rolling_rear, share * around.rolling_front
+    lean, rim, steer = equations.rolling_forces(p.nonlinear, q, rear, front, around.rolling_axis)
+    if around.air != 0.0:
+        x, h = _in_yaw_frame(p, q, around.x_wind, around.z_wind)
+        sin, cos = np.sin(q[Q_PHI]), np.cos(q[Q_PHI])
+        point = (x, -sin * h, cos * h)
+        more = equations.frame_drag(p.nonlinear, q, u, point, around.air)
+        lean, rim, steer = lean + more[0], rim + more[1], steer + more[2]
+    if a_belt != 0.0:
+        more = equations.inertial_forces(p.nonlinear, q, a_belt * np.cos(q[Q_PSI]), -a_belt * np.sin(q[Q_PSI]))
+        lean, rim, steer = lean + more[0], rim + more[1], steer + more[2]
+    return lean, -p.rR * rim, steer
 
 
 @njit(cache=True, nogil=True)

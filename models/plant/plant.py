@@ -6,8 +6,9 @@ code. :class:`Plant` fills the two and is the door for ordinary Python.
 
 The bicycle is the linear Whipple model (`riderless.models.plant.linear_dynamics`) at the speed the profile gives at
 each instant, or the nonlinear one (`riderless.models.plant.nonlinear_dynamics`). On a treadmill the belt takes the
-speed and the frame stands still, so its accelerometer does not feel dv/dt; on the floor it does. All else is the same
-(Galileo), and ``y_P`` on a treadmill is the lateral position relative to the belt's middle.
+speed and the frame stands still, so its accelerometer does not feel dv/dt; on the floor it does. At a steady speed all
+else is the same (Galileo), and a belt that ramps acts as a slope. ``y_P`` on a treadmill is the lateral position
+relative to the belt's middle.
 
 Integration is RK4 with steps of at most 1 ms that never straddle an event (a command arriving, an
 edge of a kick, a corner of the speed profile, the steer coming to rest), with the drive's lag taken

@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA, RATE_STATES, T_DELTA
 from riderless.models.errors import InputError
 from riderless.models.linear.path import GROUND_STATES, LATERAL_STATES
-from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix, totals
+from riderless.models.linear.road_forces import acceleration, effective_mass, rolling, slope, wheel_loads
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 from riderless.models.nonlinear.parameters import Packed, pack_bicycle
 from riderless.models.parameters import Bicycle, require_bicycle
 from riderless.models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroundings, stiff
@@ -36,6 +37,10 @@ PLANT_PARAMETERS = np.dtype(
         ("C1", "f8", (2, 2)),  # M^-1 C1
         ("K0", "f8", (2, 2)),  # M^-1 g K0
         ("K2", "f8", (2, 2)),  # M^-1 K2
+        ("Ka", "f8", (2,)),  # kg m, by the steer, of dv/dt; these four as in `riderless.models.linear.road_forces`
+        ("Ks", "f8", (2,)),  # kg m, by the steer, of a slope
+        ("Ps", "f8", (2,)),  # kg m, by the heading
+        ("K_rolling", "f8", (2, 2)),  # N m/rad
         ("nonlinear", "f8", (len(Packed._fields),)),
         ("yaw", "f8"),  # cos(lam) / w, 1/m
         ("tilt", "f8"),
@@ -154,6 +159,10 @@ def pack_plant(
     instruments.pack(p["instruments"])
     _surround(p["surroundings"], surroundings, scenario, bicycle, M_inv)
 
+    around, on_slope = p["surroundings"], slope(bicycle, 1.0)
+    p["Ka"], p["Ks"], p["Ps"] = acceleration(bicycle, 1.0).K[:, DELTA], on_slope.K[:, DELTA], on_slope.P
+    p["K_rolling"] = rolling(bicycle, around["rolling_rear"], around["rolling_front"], around["rolling_axis"]).K
+
     corners = np.asarray(scenario.speed, dtype=float)
     if corners[0, CORNER_TIME] > 0.0:
         corners = np.vstack([(0.0, corners[0, CORNER_SPEED]), corners])
@@ -211,15 +220,15 @@ def _surround(p: np.void, given: Surroundings, scenario: Scenario, bicycle: Bicy
         )
     if given.belt_width is not None and scenario.surface != "treadmill":
         raise InputError(f"belt_width belongs to a treadmill, found the surface {scenario.surface!r}; leave it out")
-    mass = totals(bicycle).mT
+    rear, front = wheel_loads(bicycle)
     p["wheels"] = stiff(given.training_wheels, M_inv[PHI, PHI])
     p["stops"] = stiff(given.steer_stops, M_inv[DELTA, DELTA])
     p["half_belt"] = np.inf if given.belt_width is None else 0.5 * given.belt_width
-    p["coasting"], p["rolling"] = given.coasting, given.rolling * mass * bicycle.g
-    p["air"] = 0.5 * AIR_DENSITY * given.drag_area
-    spin_front = bicycle.IFyy / bicycle.rF**2 if bicycle.rF > 0.0 else 0.0
-    p["mass"] = mass + bicycle.IRyy / bicycle.rR**2 + spin_front
-    for name in ("grip", "wind", "gusts", "gust_time", "x_wind", "z_wind"):
+    p["coasting"], p["rolling"] = given.coasting, given.rolling * (rear + front)
+    p["rolling_rear"], p["rolling_front"] = given.rolling * rear * bicycle.rR, given.rolling * front * bicycle.rF
+    p["air"] = 0.5 * AIR_DENSITY * given.drag_area if scenario.surface == "floor" else 0.0
+    p["mass"] = effective_mass(bicycle)
+    for name in ("rolling_axis", "grip", "wind", "gusts", "gust_time", "x_wind", "z_wind"):
         p[name] = getattr(given, name)
     p["frame_moment"] = bicycle.mB * bicycle.g * given.frame_offset
     p["handlebar_moment"] = bicycle.mH * bicycle.g * given.handlebar_offset

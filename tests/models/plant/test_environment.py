@@ -38,7 +38,6 @@ def transition(make):
         ({"gusts": 5.0}, {"seed": 3}),
         ({"frame_offset": 0.01}, {}),
         ({"handlebar_offset": -0.02, "frame_offset": 0.003}, {}),
-        ({"rolling": 0.006, "drag_area": 0.5}, {}),
         ({"belt_width": 1.0}, {}),
         ({"training_wheels": TRAINING_WHEEL_LEAN, "steer_stops": 0.6}, {}),
         ({}, {"surface": "floor"}),
@@ -156,11 +155,10 @@ def test_leaving_the_belt_is_a_fall(benchmark_bicycle):
 
 
 @pytest.mark.parametrize("model", ["linear", "nonlinear"])
-@pytest.mark.parametrize("speed", [((0.0, 5.0),), ((0.0, 5.0), (1.0, 4.2), (2.0, 6.0))])
-def test_treadmill_and_floor_give_the_same_lateral_motion(benchmark_bicycle, model, speed):
-    """Galileo: only the accelerometer tells them apart, and only while the speed changes."""
+def test_treadmill_and_floor_give_the_same_motion_at_a_steady_speed(benchmark_bicycle, model):
+    """Galileo; a belt that ramps is another matter (`test_road_forces`)."""
     treadmill, floor = (
-        free(benchmark_bicycle, speed=speed, surface=surface, kicks=(Kick(0.1, 4.0),), model=model)
+        free(benchmark_bicycle, surface=surface, kicks=(Kick(0.1, 4.0),), model=model)
         for surface in ("treadmill", "floor")
     )
     for _ in range(300):
@@ -169,10 +167,7 @@ def test_treadmill_and_floor_give_the_same_lateral_motion(benchmark_bicycle, mod
         np.testing.assert_array_equal(treadmill.state, floor.state)
         assert (treadmill.psi, treadmill.y_P, treadmill.v) == (floor.psi, floor.y_P, floor.v)
         on_belt, on_floor = treadmill.read(), floor.read()
-        for name in ("phi_dot", "theta_dot", "psi_dot", "delta", "wheel_rate"):
-            assert on_belt[name] == on_floor[name]
-        accelerating = len(speed) > 1 and treadmill.t < 2.0 - 1e-9
-        assert (abs(on_floor["a_x"] - on_belt["a_x"]) > 0.5) == accelerating
+        assert on_belt == on_floor
 
 
 @pytest.mark.parametrize("model", ["linear", "nonlinear"])
@@ -198,7 +193,7 @@ def test_coasting_follows_rolling_and_air(benchmark_bicycle, model):
 
 
 def test_rolling_resistance_stops_it_and_no_more(benchmark_bicycle):
-    around = Surroundings(coasting=True, rolling=0.5, training_wheels=TRAINING_WHEEL_LEAN)
+    around = Surroundings(coasting=True, rolling=0.1, training_wheels=TRAINING_WHEEL_LEAN)
     plant = free(benchmark_bicycle, 1.0, x0=REST, surface="floor", surroundings=around)
     ride(plant, 400)
     assert 0.0 <= plant.v < 1e-3
