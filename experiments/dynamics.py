@@ -64,6 +64,7 @@ class Mechanics:
     gyros: Array = field(default_factory=lambda: np.eye(2))
 
 
+SLOWING = -0.2  # m/s^2, for the difference quotient of `Dynamics.by_acceleration`; the change is in proportion to 1e-5
 SAMPLED_LOOP = "whole sampled loop, "  # how the name of every controller's dynamics begins
 
 
@@ -88,6 +89,7 @@ class Dynamics:
     hidden: Callable[[float], Array] | None = None  # (n, k): starts nobody measures, one std each
     noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
     misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
+    by_acceleration: Callable[[float], Array] | None = None  # d matrix / d (rate of the speed), per m/s^2
     reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
     mechanics: Mechanics | None = None  # for motions that are not small; None where none are known
     steer_torque: Callable[[float], Array] | None = None  # (m,): d x / dt, or after one sample, per N m on the steer
@@ -260,11 +262,25 @@ class Theory:
         InputError
             For a name that is neither a parameter nor a quantity, or a value that no bicycle can have.
         """
-        return self.build(*self.variant(changes)) if changes else self._own
+        return self._built(*self.variant(changes)) if changes else self._own
 
     @cached_property
     def _own(self) -> Dynamics:
-        return self.build(*self.variant({}))
+        return self._built(*self.variant({}))
+
+    def _built(self, variant: Variant, more_delay: float) -> Dynamics:
+        """Dynamics of a machine, with what a changing speed makes of them."""
+        dynamics = self.build(variant, more_delay)
+
+        @cache
+        def slower() -> Dynamics:
+            return self.build(replace(variant, acceleration=SLOWING), more_delay)
+
+        @cache
+        def by_acceleration(v: float) -> Array:
+            return (slower().matrix(v) - dynamics.matrix(v)) / SLOWING
+
+        return replace(dynamics, by_acceleration=by_acceleration)
 
     def variant(self, changes: Mapping[str, float]) -> tuple[Variant, float]:
         """Machine with some quantities set to other values, and its additional delay [s]."""

@@ -15,6 +15,7 @@ from riderless.models.errors import InputError
 from riderless.models.linear.zero_order_hold import zoh
 
 MAP_SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
+STEADY = 0.01  # m/s^2: a slower change of speed moves an eigenvalue by less than 0.01 1/s
 ONE_SPEED = 1e-6  # m/s: speeds that differ by less are one
 DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
 
@@ -109,10 +110,11 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
     at = v if several[0].dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
     m = max(len(one.states) for one in several)
     off = np.zeros(len(v)) if misread is None else misread
+    acceleration = mean_acceleration(v, dt)
     states = []
     for one in several:
         X = starts_at(one, v)
-        F, left, weight = step_maps(one, at, dt)
+        F, left, weight = step_maps(one, at, dt, acceleration)
         change = (
             np.zeros_like(F[0]) if misread is None else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)
         )
@@ -121,8 +123,18 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
     return states[0][None] if len(states) == 1 else np.array(states)
 
 
-def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Array]:
+def step_maps(dynamics: Dynamics, v: Array, dt: float, acceleration: float = 0.0) -> tuple[Array, Array, Array]:
     """Transition matrices over ``dt`` seconds at a few speeds, and the place of each speed ``v`` (n,) among them.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    v : (n,) array
+        m/s.
+    dt : float
+        s.
+    acceleration : float
+        m/s^2, mean rate of the speed, as of `mean_acceleration`.
 
     Returns
     -------
@@ -134,6 +146,8 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Ar
     """
     nodes = speed_nodes(v)
     matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
+    if acceleration and dynamics.by_acceleration is not None:  # it hardly depends on the speed, which windows can share
+        matrices += acceleration * dynamics.by_acceleration(max(round(float(v.mean()), 1), 0.1))
     if dynamics.dt is None:
         at_nodes = expm(matrices * dt)
     else:
@@ -177,6 +191,12 @@ def _among(nodes: Array, v: Array) -> tuple[Array, Array]:
         return np.zeros(len(v), dtype=int), np.zeros(len(v))
     left: Array = np.clip(np.searchsorted(nodes, v, side="right") - 1, 0, len(nodes) - 2)
     return left, (v - nodes[left]) / (nodes[left + 1] - nodes[left])
+
+
+def mean_acceleration(v: Array, dt: float) -> float:
+    """Mean rate [m/s^2] of the speeds ``v`` (n,), ``dt`` seconds apart; 0 where it is as good as none."""
+    rate = float(v[-1] - v[0]) / (dt * max(len(v) - 1, 1))
+    return rate if abs(rate) > STEADY else 0.0
 
 
 def map_change_by_misread(dynamics: Dynamics, v: float, dt: float) -> Array:

@@ -21,7 +21,13 @@ from scipy.linalg import expm
 
 from riderless.experiments.datatypes import Dynamics
 from riderless.experiments.dynamics import Mechanics
-from riderless.experiments.theory.free_response import map_change_by_misread, speed_nodes, starts_at, step_maps
+from riderless.experiments.theory.free_response import (
+    map_change_by_misread,
+    mean_acceleration,
+    speed_nodes,
+    starts_at,
+    step_maps,
+)
 from riderless.experiments.theory.kalman import row_noise, settled_root
 from riderless.experiments.theory.machine_steps import (
     LATERAL_FORCE,
@@ -148,7 +154,8 @@ def window_machine(
     m = len(dynamics.states)
     step = dynamics.dt or dt / np.ceil(dt / LONGEST_RESPONSE_STEP - 1e-9)
     at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
-    F, left, weight = step_maps(dynamics, at, step)
+    bends = nonlinearities.bicycle  # whose accelerations have those of a changing speed
+    F, left, weight = step_maps(dynamics, at, step, 0.0 if bends else mean_acceleration(v, dt))
     nodes = speed_nodes(at)
     torque = np.zeros(m) if mechanics.torque is None else mechanics.torque
     parts = [_at_speed(mechanics, float(node), torque, step) for node in nodes]

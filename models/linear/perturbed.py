@@ -1,7 +1,8 @@
 """Linear bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
 
-``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + S) q = f`` with q = (phi, delta): the linear bicycle of
-`riderless.models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
+``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + a Ka + S) q = f`` with q = (phi, delta): the linear bicycle of
+`riderless.models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory. Where
+its speed changes at a = dv/dt it has the term of `riderless.models.linear.road_forces.acceleration`.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import numpy as np
 from riderless.models.array_types import Array
 from riderless.models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
 from riderless.models.errors import InputError
+from riderless.models.linear.road_forces import acceleration
 from riderless.models.linear.whipple import CanonicalMatrices, canonical_matrices
 from riderless.models.parameters import Bicycle
 
@@ -44,6 +46,8 @@ class Variant:
         rad, of the inertial sensor against the rear frame, nose up: it changes no motion but that which gyros command.
     gyro_scale : float
         Rates of lean and yaw as the gyros measure them per true ones; likewise.
+    acceleration : float
+        m/s^2, rate of the measured speed.
     """
 
     bicycle: Bicycle
@@ -57,6 +61,7 @@ class Variant:
     entries: Mapping[str, float] = field(default_factory=dict)
     imu_pitch: float = 0.0
     gyro_scale: float = 1.0
+    acceleration: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value in {**{name: getattr(self, name) for name in VARIANT_PARAMETERS}, **self.entries}.items():
@@ -77,6 +82,8 @@ class Variant:
         mass[DELTA, DELTA] += self.steer_inertia
         damping[DELTA] += self.steer_by_lean_rate, self.steer_damping
         stiffness[DELTA] += self.steer_by_lean, self.steer_stiffness
+        if self.acceleration:
+            stiffness += self._acceleration_terms
         return mass, damping, stiffness
 
     @cached_property
@@ -89,6 +96,10 @@ class Variant:
             if matrix in SYMMETRIC_MATRICES:
                 getattr(matrices, matrix)[j, i] = value
         return matrices
+
+    @cached_property
+    def _acceleration_terms(self) -> Array:
+        return acceleration(self.bicycle, self.speed_scale * self.acceleration).K
 
     def system(self, v: float) -> tuple[Array, Array]:
         """Matrix A (4, 4) [1/s] and vector b (4,) of x' = A x + b T_delta.

@@ -180,7 +180,15 @@ def frame_drag(p, q, u, point, per_square):
 
 @compiled
 def inertial_forces(p, q, ahead, right):
-    """Generalised forces of a field that accelerates all masses by (ahead, right) [m/s^2] of the rear heading."""
+    """Generalised forces of a field that would accelerate all masses alike.
+
+    Parameters
+    ----------
+    p : array
+    q : (8,) array
+    ahead, right : float
+        m/s^2, of the rear wheel's heading.
+    """
     b = unpack_bicycle(p)
     o = pose(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA])
     k = partials(o)

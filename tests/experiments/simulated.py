@@ -9,23 +9,32 @@ from riderless.experiments.datatypes import Dynamics, Marker, Response, Window
 from riderless.experiments.theories import open_loop
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT, STATES
-from riderless.models.linear.whipple import input_matrix, system_matrix
+from riderless.models.linear.road_forces import acceleration
+from riderless.models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 
 DT = 0.005  # s
 
 
-def coast(A, v, dt, x0):
-    """States (n, 4) from x0 by RK4 on x' = A(v(t)) x, v linear between samples: not the package's route."""
+def coast(A, v, dt, x0, by_acceleration=0.0):
+    """States (n, 4) from x0 by RK4 on x' = (A(v) + v' A') x, v linear between samples: not the package's route."""
     x = np.empty((len(v), 4))
     x[0] = x0
     for k in range(len(v) - 1):
-        first, middle, last = (A(s) for s in (v[k], 0.5 * (v[k] + v[k + 1]), v[k + 1]))
+        slowing = (v[k + 1] - v[k]) / dt * by_acceleration
+        first, middle, last = (A(s) + slowing for s in (v[k], 0.5 * (v[k] + v[k + 1]), v[k + 1]))
         k1 = first @ x[k]
         k2 = middle @ (x[k] + 0.5 * dt * k1)
         k3 = middle @ (x[k] + 0.5 * dt * k2)
         k4 = last @ (x[k] + dt * k3)
         x[k + 1] = x[k] + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
     return x
+
+
+def by_acceleration(bicycle):
+    """Change of the system matrix (4, 4) per m/s^2."""
+    change = np.zeros((4, 4))
+    change[2:, :2] = -np.linalg.solve(canonical_matrices(bicycle).M, acceleration(bicycle, 1.0).K)
+    return change
 
 
 def quadratic(A):
@@ -52,7 +61,7 @@ def recording(v, x0=(0.0, 0.0, 0.6, 0.0), noise=0.0, seed=0, bicycle="Silver", o
     bicycle = catalogue.load_bicycle(bicycle) if isinstance(bicycle, str) else bicycle
     v = np.asarray(v, dtype=float)
     t = np.arange(len(v)) * DT
-    x = coast(quadratic(lambda s: system_matrix(bicycle, s)), v, DT, np.array(x0))
+    x = coast(quadratic(lambda s: system_matrix(bicycle, s)), v, DT, np.array(x0), by_acceleration(bicycle))
     phi_dot = x[:, PHI_DOT] + offset + noise * np.random.default_rng(seed).standard_normal(len(v))
     source = extra.pop("source", f"run-{seed}")
     if kind == "riderless":  # what moves here is linear, however far it leans

@@ -26,7 +26,15 @@ REQUIRED_BY_A_REGISTRY = {  # of every module of these folders
     "experiments/analysis/identification/four_state.py": {"NAME", "fit"},
     "experiments/campaigns/protocols/": {"Settings", "plan"},
     "experiments/recordings/foreign/": {"KIND", "COLUMNS", "recorded", "fits", "read"},
-    "models/plant/": {"accelerations", "front_contact", "push", "read", "track", "unbalance"},  # linear, nonlinear
+    "models/plant/": {  # linear, nonlinear
+        "accelerations",
+        "along_road",
+        "front_contact",
+        "push",
+        "read",
+        "track",
+        "unbalance",
+    },
 }
 RIDDLES = {"A", "An", "The", "What", "Which", "Who", "Whose", "How", "Where", "When", "Whether", "Why"}
 DESCRIBED_FROM = 4  # arguments

@@ -15,8 +15,8 @@ emulated by linear equations stays linear but for these.
 
 Only the speed enters the simulation, as a line or a smooth curve through what was measured in the window
 (`riderless.experiments.analysis.windows.cut`), and where it is logged the speed that the controller went by, which is
-late and noisy; terms of the equations of motion that are proportional to the acceleration itself are left out, as in
-the literature.
+late and noisy. Where the speed changes the motion has the terms of dv/dt too. Where the force acts that changes it is
+not known: it is taken for one at the rear rim, which has no terms of its own.
 """
 
 from typing import NamedTuple

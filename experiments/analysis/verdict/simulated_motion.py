@@ -21,7 +21,7 @@ from riderless.experiments.analysis.verdict.steer_elements import (
     ride_elements,
 )
 from riderless.experiments.datatypes import Dynamics, Segment
-from riderless.experiments.theory.free_response import starts_at, step_maps
+from riderless.experiments.theory.free_response import mean_acceleration, starts_at, step_maps
 from riderless.experiments.theory.process_noise import torque_map
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, yaw_rate
 from riderless.models.array_types import Array
@@ -143,7 +143,7 @@ class MachineSteps:
         every = max(1, round(segment.dt / h))
         n = (len(segment) - 1) * every + 1
         v = np.linspace(window.v_start, window.v_end, n)
-        F, left, weight = step_maps(dynamics, v, h)
+        F, left, weight = step_maps(dynamics, v, h, mean_acceleration(v, h))
         m = len(dynamics.states)
         torque = dynamics.steer_torque(v0)
         if dynamics.dt is None:

@@ -15,7 +15,7 @@ from riderless.experiments.theory.modes import dominant_mode
 from riderless.models import catalogue
 from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import Variant
-from tests.experiments.simulated import DT, coast, quadratic
+from tests.experiments.simulated import DT, by_acceleration, coast, quadratic
 
 BICYCLE = catalogue.load_bicycle("Balanceassistv1")
 NOISE = {"phi_dot": 0.003, "delta": 0.0005, "psi_dot": 0.003}  # rad/s, rad, rad/s
@@ -28,7 +28,7 @@ def motion(v, real=None, seconds=2.0, seed=0, noise=1.0, theory=None, fall=0.0, 
     n = round(seconds / DT)
     speed = v + fall * (0.5 - np.arange(n) / n)
     A = quadratic(feedback or (lambda s: real.system(s)[0]))
-    x = coast(A, speed, DT, [0.01, -0.02, 0.5 * (-1) ** seed, 0.3])
+    x = coast(A, speed, DT, [0.01, -0.02, 0.5 * (-1) ** seed, 0.3], by_acceleration(real.bicycle))
     turn = np.cos(real.bicycle.lam) / real.bicycle.w
     clean = {
         "phi_dot": x[:, 2] + 0.02,

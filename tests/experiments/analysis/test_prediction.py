@@ -16,7 +16,7 @@ from riderless.experiments.theory.modes import kicked_mode, kicked_modes
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT
 from riderless.models.errors import InputError
-from tests.experiments.simulated import DT, coast, quadratic, recording, sampled_lean_feedback
+from tests.experiments.simulated import DT, by_acceleration, coast, quadratic, recording, sampled_lean_feedback
 from tests.paths import REFERENCE
 
 # Meijaard et al. (2007), Table 2, as printed: v [m/s], Re and Im of weave [1/s]
@@ -77,7 +77,7 @@ def test_the_free_response_is_that_of_an_independent_integration():
     dynamics = open_loop(catalogue.load_bicycle("Silver")).dynamics()
     v = 6.0 - 0.3 * DT * np.arange(600)
     x0 = np.array([0.03, -0.02, 0.4, 1.0])
-    expected = coast(quadratic(dynamics.matrix), v, DT, x0)
+    expected = coast(quadratic(dynamics.matrix), v, DT, x0, by_acceleration(catalogue.load_bicycle("Silver")))
     np.testing.assert_allclose(free_response(dynamics, v, DT) @ x0, expected, atol=1e-5)
 
 
@@ -146,7 +146,7 @@ def test_what_was_published_of_each_kind():
     delft = replace(response, kind="delft-sbw", bicycle=None).own_theory.dynamics()
     assert delft.name == "steer into the lean, 2 (6.5 - v)"
     own = sampled_lean_feedback(catalogue.load_bicycle("Silver"))
-    assert replace(response, theory=fixed(response.bicycle, own)).own_theory.dynamics() is own
+    assert replace(response, theory=fixed(response.bicycle, own)).own_theory.dynamics().matrix is own.matrix
     with pytest.raises(InputError, match="wanted a bicycle"):
         _ = replace(response, kind="riderless", bicycle=None).own_theory
 
