@@ -40,7 +40,7 @@ def simulate(
     *,
     speed: float = 5.0,
     kicks: Sequence[Kick | Knock] = (),
-    model: str = "linear",
+    model: str = "nonlinear",
     duration: float = 10.0,
     seed: int = 1,
     x0: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
@@ -67,7 +67,7 @@ def simulate(
     kicks : sequence of Kick or Knock
         Pushes, at times [s] after the release.
     model : {"linear", "nonlinear"}
-        Equations of motion.
+        Equations of motion; by default those of `riderless simulate`.
     duration : float
         Time after the release [s].
     seed : int

@@ -30,7 +30,7 @@ def ride(name, method, v, lengths, seed=11):
     bicycle = replace(load_bicycle(name), std={})
     gains = design(bicycle, method, [v - 0.25, v, v + 0.25], allow_unstable=True, **gentle_options(bicycle, method))
     kicks = kicks_in_turn(bicycle, KICKS, np.random.default_rng(seed), lengths=lengths)
-    run = simulate(bicycle, gains, speed=v, kicks=kicks, duration=10.2, seed=seed)
+    run = simulate(bicycle, gains, speed=v, kicks=kicks, duration=10.2, seed=seed, model="linear")
     released = run.ticks["t"][run.ticks["state"] == State.RUNNING][0] + RELEASE_DELAY
     return run, [released + kick.t + kick.duration for kick in kicks]
 

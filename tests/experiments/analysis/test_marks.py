@@ -99,7 +99,9 @@ def test_a_list_of_kicks_is_exact_and_complete(response):
 def test_a_late_mark_in_a_run_of_the_whole_loop():
     silver = catalogue.load_bicycle("Silver")
     kicks = [Kick(0.6 + 3.2 * i, (-1) ** i * 3.0) for i in range(3)]
-    run = simulate(silver, design(silver, "off", [4.0, 5.0, 6.0]), speed=5.5, kicks=kicks, duration=10.2)
+    run = simulate(
+        silver, design(silver, "off", [4.0, 5.0, 6.0]), speed=5.5, kicks=kicks, duration=10.2, model="linear"
+    )
     unmarked, _ = find_windows(response_of_run(run))
     assert len(unmarked) == 3
     begin = float(run.ticks["t_host"][0] + unmarked[1].t_start - run.ticks["t"][0]) - 0.4

@@ -32,7 +32,7 @@ def promised(gains, v):
 def found(gains, v):
     """Windows that could be fitted in a lockstep run, and their cycles."""
     scenario = Scenario(speed=((0.0, v),), kicks=tuple(kicks_of(gains.bicycle)), seed=3)
-    run = simulate(gains.bicycle, gains, scenario=scenario, duration=FIRST_KICK + 3 * KICK_SPACING)
+    run = simulate(gains.bicycle, gains, scenario=scenario, duration=FIRST_KICK + 3 * KICK_SPACING, model="linear")
     comparisons = analyze_responses([response_of_run(run)]).comparisons
     return [c.fit.im * c.window.duration / (2.0 * np.pi) for c in comparisons]
 
@@ -99,6 +99,6 @@ def test_the_kick_gives_the_lean_rate_that_the_plants_gives():
     loop = emulated_loop(design(bicycle, "off", [6.0]))
     response = identifiability._kicked(loop, 6.0, [kick], 0.5)
     scenario = Scenario(speed=((0.0, 6.0),), kicks=(kick,), seed=3)
-    run = response_of_run(simulate(bicycle, loop.schedule, scenario=scenario, duration=1.0))
+    run = response_of_run(simulate(bicycle, loop.schedule, scenario=scenario, duration=1.0, model="linear"))
     after = run.t >= run.t[np.flatnonzero(run.free)[0]]
     assert np.abs(response.phi_dot).max() == pytest.approx(np.abs(run.phi_dot[after]).max(), rel=0.05)

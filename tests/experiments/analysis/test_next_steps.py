@@ -26,7 +26,9 @@ def said(result):
 def well_damped():
     """The default design: what it damps is over within a cycle."""
     kicks = [Kick(0.6 + 3.2 * i, (-1) ** i * 3.0) for i in range(3)]
-    return analyze(simulate(SILVER, design(SILVER, "lqr", [3.0, 4.0, 5.0, 6.0]), speed=4.0, kicks=kicks))
+    return analyze(
+        simulate(SILVER, design(SILVER, "lqr", [3.0, 4.0, 5.0, 6.0]), speed=4.0, kicks=kicks, model="linear")
+    )
 
 
 def test_a_motion_damped_too_well_is_named_with_the_remedy(well_damped):
@@ -96,5 +98,5 @@ def test_a_bicycle_of_ones_own_is_typed_as_a_file(well_damped):
     """`riderless design my bicycle` is no command: a name with a blank, and of no bicycle of the catalogue."""
     own = replace(SILVER, name="my bicycle")
     kicks = [Kick(0.6 + 3.2 * i, (-1) ** i * 3.0) for i in range(3)]
-    run = simulate(own, design(own, "lqr", [3.0, 4.0, 5.0, 6.0]), speed=4.0, kicks=kicks)
+    run = simulate(own, design(own, "lqr", [3.0, 4.0, 5.0, 6.0]), speed=4.0, kicks=kicks, model="linear")
     assert "(riderless design BICYCLE.toml --for measuring)" in said(analyze(run))

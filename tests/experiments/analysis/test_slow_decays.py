@@ -74,7 +74,9 @@ def test_free_motion_is_explained_and_a_kick_is_not():
 def test_silver_at_4_m_s_through_the_whole_loop():
     silver = catalogue.load_bicycle("Silver")
     kicks = [Kick(0.6 + 3.2 * i, (-1) ** i * 3.0) for i in range(6)]
-    run = simulate(silver, design(silver, "off", [3.0, 4.0, 5.0]), speed=4.0, kicks=kicks, duration=20.0)
+    run = simulate(
+        silver, design(silver, "off", [3.0, 4.0, 5.0]), speed=4.0, kicks=kicks, duration=20.0, model="linear"
+    )
     response = response_of_run(run)
     windows, _ = find_windows(response)
     assert len(windows) == 6

@@ -28,7 +28,7 @@ def test_windows_open_after_the_push_where_the_drive_turns_the_motion_back_soone
     gains = design(bicycle, "cascade", [V - 0.25, V, V + 0.25], drive=DRIVE)
     rng = np.random.default_rng(7)
     kicks = [hand_kick(bicycle, float(t), (-1) ** i, rng, lean_rate=0.25, lengths=lengths) for i, t in enumerate(KICKS)]
-    run = simulate(bicycle, gains, speed=V, kicks=kicks, duration=10.2, seed=3)
+    run = simulate(bicycle, gains, speed=V, kicks=kicks, duration=10.2, seed=3, model="linear")
     released = run.ticks["t"][run.ticks["state"] == State.RUNNING][0] + RELEASE_DELAY
     found = analyze(run).comparisons
     assert len(found) >= least
@@ -46,7 +46,7 @@ def test_measured_weave_is_the_predicted_one_within_three_standard_deviations(na
     )
     rng = np.random.default_rng(7)
     kicks = [hand_kick(bicycle, float(t), (-1) ** i, rng, lean_rate=0.25) for i, t in enumerate(KICKS)]
-    found = analyze(simulate(bicycle, gains, speed=V, kicks=kicks, duration=10.2, seed=3)).comparisons
+    found = analyze(simulate(bicycle, gains, speed=V, kicks=kicks, duration=10.2, seed=3, model="linear")).comparisons
     assert len(found) == 3
     for one in found:
         assert np.all(np.abs([one.z_re, one.z_im]) < 3.0), one

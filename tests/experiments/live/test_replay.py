@@ -85,7 +85,7 @@ def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
 
 def test_a_planned_end_is_not_told_as_a_persons_stop(tmp_path):
     bicycle = load_bicycle("Silver")
-    run = simulate(bicycle, design(bicycle, "lqr", [5.0]), speed=5.0, duration=1.0)
+    run = simulate(bicycle, design(bicycle, "lqr", [5.0]), speed=5.0, duration=1.0, model="linear")
     run.save(tmp_path / "run")
     shown = OwnRun(tmp_path / "run")
     last = shown.rows[-1]
@@ -97,7 +97,7 @@ def test_a_planned_end_is_not_told_as_a_persons_stop(tmp_path):
 
 def test_events_of_a_run_are_told_in_the_order_of_time(tmp_path):
     bicycle = load_bicycle("Silver")
-    run = simulate(bicycle, design(bicycle, "lqr", [5.0]), speed=5.0, duration=1.0)
+    run = simulate(bicycle, design(bicycle, "lqr", [5.0]), speed=5.0, duration=1.0, model="linear")
     replace(run, markers=(*run.markers, Marker(run.markers[0].t, "late", "a tick came late"))).save(tmp_path / "run")
     times = [event.t for event in OwnRun(tmp_path / "run").events()]
     assert times == sorted(times)

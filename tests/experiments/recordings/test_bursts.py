@@ -37,7 +37,9 @@ def ridden(monkeypatch, *faults):
         played.setattr(lockstep, "run_in_lockstep", lambda *some, **more: whole(*some, **more, faults=faults))
         rig = Rig(load_bicycle("Silver"))
         gains = design(rig.bicycle, "lqr", (3.0, 4.0, 5.0), rig.timing)
-        return simulate(rig.bicycle, gains, speed=4.0, kicks=[Kick(3.0, impulse=2.0)], duration=10.0, rig=rig)
+        return simulate(
+            rig.bicycle, gains, speed=4.0, kicks=[Kick(3.0, impulse=2.0)], duration=10.0, rig=rig, model="linear"
+        )
 
 
 def told(response):

@@ -27,7 +27,7 @@ def ridden(monkeypatch, speed, *faults):
         rig = Rig(replace(load_bicycle("Rigid"), std={}))
         gains = design(rig.bicycle, "lqr", (4.0, 5.0, 6.0, 7.0), rig.timing, **gentle_options(rig.bicycle, "lqr"))
         kicks = [Kick(t, impulse=3.0) for t in (0.6, 4.2, 7.8)]
-        return simulate(rig.bicycle, gains, speed=speed, kicks=kicks, duration=12.0, rig=rig)
+        return simulate(rig.bicycle, gains, speed=speed, kicks=kicks, duration=12.0, rig=rig, model="linear")
 
 
 def told(response):

@@ -91,7 +91,7 @@ def test_without_sampling_is_the_limit_of_fast_sampling(method):
 def test_the_whole_loop_answers_an_added_torque_as_a_simulated_run_does():
     """The run goes through frames, observer, supervisor and the emulated machine."""
     played = Excitation("multisine", 1.0, 4.0, 0.3, 4.0, seed=3, delay=2.0)  # when the hand has let go
-    run = simulate(SILVER, GAINS, speed=V, duration=6.5, noise=0.2, excitation=played)
+    run = simulate(SILVER, GAINS, speed=V, duration=6.5, noise=0.2, excitation=played, model="linear")
     ticks = run.ticks[np.argmax(run.ticks["state"] == State.RUNNING) + 400 :]
     added = played.samples(200.0)[400:]
     n = len(added)

@@ -39,7 +39,7 @@ def test_the_loop_moves_as_it_is_predicted_to(name, drive):
     kicked, quiet = (
         run.ticks[run.ticks["state"] == State.RUNNING]
         for run in (
-            simulate(bicycle, gains, speed=v, kicks=kicks, duration=7.0, noise=0.05)
+            simulate(bicycle, gains, speed=v, kicks=kicks, duration=7.0, noise=0.05, model="linear")
             for kicks in ([Kick(1.0, impulse=2.0, duration=0.05)], [])
         )
     )  # the accelerometer's bias leans both for good

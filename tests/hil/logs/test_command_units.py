@@ -33,7 +33,7 @@ def flown(request):
     """Short run under each kind of drive, the unit of its log and that of its figure."""
     drive, unit, shown = DRIVES[request.param]
     gains = rl.design(SILVER, "lqr", (4.0, 5.0), drive=drive)
-    return request.param, rl.simulate(SILVER, gains, speed=4.5, duration=1.0), unit, shown
+    return request.param, rl.simulate(SILVER, gains, speed=4.5, duration=1.0, model="linear"), unit, shown
 
 
 def test_matlab_data_package_and_control_systems_say_what_the_drive_obeyed(flown, tmp_path):

@@ -26,7 +26,9 @@ KICK = Kick(t=0.7, impulse=2.0)
 
 def ride(excitation, belt=None, kick=KICK):
     rig = with_emulated_place(Rig(SILVER), belt)
-    return simulate(SILVER, GAINS, speed=4.5, rig=rig, kicks=[kick], duration=8.0, excitation=excitation)
+    return simulate(
+        SILVER, GAINS, speed=4.5, rig=rig, kicks=[kick], duration=8.0, excitation=excitation, model="linear"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,7 @@ RIGID = load_bicycle("Rigid")
 def test_a_controller_without_that_reference_refuses_it():
     gains = design(RIGID, "lqr", (4.0, 5.0))
     with pytest.raises(InputError, match="the controller lqr follows no reference, found one of psi_dot_ref"):
-        simulate(RIGID, gains, speed=4.5, duration=1.0, reference=Reference.parse("psi_dot=0.1"))
+        simulate(RIGID, gains, speed=4.5, duration=1.0, reference=Reference.parse("psi_dot=0.1"), model="linear")
 
 
 @pytest.mark.parametrize(("inner", "bandwidth", "asked"), [("lqr", 1.0, 0.15), ("lqg", 0.3, -0.1)])
@@ -72,7 +72,7 @@ def test_the_bicycle_turns_as_it_is_asked_and_its_log_replays(inner, bandwidth, 
     rig = Rig(RIGID)
     made = design_compensator(RIGID, "yaw_rate", (4.0, 5.0, 6.0), rig.timing, inner=inner, bandwidth=bandwidth)
     reference = Reference.parse(f"psi_dot={asked}@4")
-    run = simulate(RIGID, made, speed=5.0, duration=24.0, reference=reference)
+    run = simulate(RIGID, made, speed=5.0, duration=24.0, reference=reference, model="linear")
     assert run.stop.reason == "success"
     ticks = run.ticks[run.ticks["state"] == State.RUNNING]
     turned, t = ticks["psi_dot_meas"] - ticks["yaw_bias_est"], ticks["t"] - ticks["t"][0]

@@ -71,7 +71,7 @@ def test_every_way_to_run_asks(tmp_path):
     rig, of_silver = rig_of("Yellow"), gains(rig_of())
     told = pytest.raises(InputError, match="designed for Silver, not for Yellow")
     with told:
-        simulate(rig.bicycle, of_silver)
+        simulate(rig.bicycle, of_silver, model="linear")
     with told:
         run_lockstep(tmp_path / "run", rig, of_silver, Scenario(), 1.0)
     with told:
@@ -80,7 +80,7 @@ def test_every_way_to_run_asks(tmp_path):
 
 
 def test_a_wrong_controller_on_purpose_is_run_and_kept_with_its_bicycle():
-    run = simulate(rig_of("Benchmark").bicycle, gains(rig_of()), duration=1.0, allow_mismatch=True)
+    run = simulate(rig_of("Benchmark").bicycle, gains(rig_of()), duration=1.0, allow_mismatch=True, model="linear")
     assert run.header.bicycle.name == "Benchmark"
     assert run.header.schedule.bicycle.name == "Silver"
     assert (run.ticks["T_cmd"] != 0.0).any()

@@ -22,7 +22,7 @@ SILVER, V = rl.load_bicycle("Silver"), 5.0
 @pytest.fixture(scope="module")
 def ride():
     law = design_compensator(SILVER, "lqg", (V,))  # of one speed: its matrices are the same at any reading
-    return law, rl.simulate(SILVER, law, speed=V, duration=2.0, kicks=[Kick(0.5, 3.0)])
+    return law, rl.simulate(SILVER, law, speed=V, duration=2.0, kicks=[Kick(0.5, 3.0)], model="linear")
 
 
 def test_they_obey_the_matrices_from_tick_to_tick(ride):
@@ -57,7 +57,7 @@ def test_gains_have_none_and_a_log_that_differs_gives_none(ride):
     _, run = ride
     gains = rl.design(SILVER, "lqr", (4.0, 5.0))
     with pytest.raises(InputError, match="has no states: leave --law-states out"):
-        with_law_states(rl.simulate(SILVER, gains, speed=4.5, duration=0.5))
+        with_law_states(rl.simulate(SILVER, gains, speed=4.5, duration=0.5, model="linear"))
     ticks = run.ticks.copy()
     ticks["T_req"][300] += 1e-9
     with pytest.raises(InputError, match="follow from a replay, which differs here"):

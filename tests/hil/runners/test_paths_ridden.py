@@ -97,14 +97,14 @@ def test_a_path_that_cannot_be_ridden_is_refused():
         plan_route(bicycle, circle(4.0), 5.0, RideLimits())
     route, gains = plan_route(bicycle, lane_change(1.0, 10.0), V, RideLimits()), design(bicycle, "lane", [V])
     with pytest.raises(InputError, match=r"leads a wheel 1\.\d\d m from the middle, and the belt's edge"):
-        simulate(bicycle, gains, speed=V, rig=with_emulated_place(Rig(bicycle), 2.0), route=route)
+        simulate(bicycle, gains, speed=V, rig=with_emulated_place(Rig(bicycle), 2.0), route=route, model="linear")
     round_and_round = plan_route(bicycle, circle(12.0), V, RideLimits())
     with pytest.raises(InputError, match=r"turns by 3\d\d deg off the lane, and a place known across"):
-        simulate(bicycle, gains, speed=V, rig=with_emulated_place(Rig(bicycle)), route=round_and_round)
+        simulate(bicycle, gains, speed=V, rig=with_emulated_place(Rig(bicycle)), route=round_and_round, model="linear")
     rtk = read_rig(ROOT / "docs" / "rigs" / "rtk.toml")
     with pytest.raises(InputError, match="the linear plant knows small headings only"):
-        simulate(bicycle, gains, speed=V, rig=rtk, route=round_and_round)
+        simulate(bicycle, gains, speed=V, rig=rtk, route=round_and_round, model="linear")
     with pytest.raises(InputError, match="the controller lqr keeps no lane, so it follows no path such as lane change"):
-        simulate(bicycle, design(bicycle, "lqr", [V]), speed=V, route=route)
+        simulate(bicycle, design(bicycle, "lqr", [V]), speed=V, route=route, model="linear")
     with pytest.raises(InputError, match="lengths that increase"):
         Route("worn", V, ((1.0,) * 10, (1.0,) * 10))

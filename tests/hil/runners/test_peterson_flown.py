@@ -68,7 +68,16 @@ def test_it_follows_a_yaw_rate_as_his_matrices_say(place):
     law = his_law(rig.timing)
     t, asked = asked_yaw_rate()
     reference = Reference([(float(at), float(rate), 0.0, 0.0) for at, rate in zip(t, asked, strict=True)])
-    run = simulate(bicycle, law, speed=row["v"], duration=PERIOD * PERIODS, rig=rig, reference=reference, seed=place)
+    run = simulate(
+        bicycle,
+        law,
+        speed=row["v"],
+        duration=PERIOD * PERIODS,
+        rig=rig,
+        reference=reference,
+        seed=place,
+        model="linear",
+    )
     # the first value acts one period after the sample with which the machine became RUNNING
     first = 1 + int(np.flatnonzero(run.ticks["state"] == State.RUNNING)[0])
     n = len(t) - round(PERIOD / DT)
@@ -91,7 +100,7 @@ def logged(folder, place, seconds, played):
     heavy = replace(bicycle, mB=bicycle.mB + 5.0)
     rig = his_machine(heavy)
     law = replace(his_law(rig.timing), bicycle=heavy)
-    run = simulate(heavy, law, speed=row["v"], duration=seconds, rig=rig, excitation=played, seed=place)
+    run = simulate(heavy, law, speed=row["v"], duration=seconds, rig=rig, excitation=played, seed=place, model="linear")
     ridden = run.ticks[run.ticks["state"] == State.RUNNING]
     table = {
         "time": ridden["t"] - ridden["t"][0],

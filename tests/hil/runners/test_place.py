@@ -81,6 +81,7 @@ def test_a_machine_without_place_falls_off_and_the_run_ends(tmp_path):
         kicks=kicks(bicycle, 1, 14.0),
         duration=14.0,
         surroundings=Surroundings(belt_width=2.0),
+        model="linear",
     )
     assert run.stop.reason == "fault"
     assert run.stop.cause.startswith("a wheel left the belt ")
@@ -100,7 +101,7 @@ def test_a_run_with_place_replays_to_the_last_bit(tmp_path):
 
 def test_a_run_of_before_has_no_such_columns_and_replays(tmp_path):
     bicycle = load_bicycle("Silver")
-    run = simulate(bicycle, design(bicycle, "lqr", [4.0]), speed=4.0, duration=1.0)
+    run = simulate(bicycle, design(bicycle, "lqr", [4.0]), speed=4.0, duration=1.0, model="linear")
     assert np.isnan(run.ticks["y_est"]).all()
     younger = {column.name for column in YOUNGER_COLUMNS}
     old = np.dtype([(name, TICK[name]) for name in TICK.names if name not in younger], align=True)
@@ -164,7 +165,7 @@ def test_where_the_rig_says_so_it_balances_on_without_its_place(tmp_path):
 def test_gains_that_keep_a_lane_want_a_sensor_of_place(tmp_path):
     bicycle = load_bicycle("Silver")
     with pytest.raises(InputError, match="no sensor of place"):
-        simulate(bicycle, design(bicycle, "lane", [4.0]), rig=Rig(bicycle))
+        simulate(bicycle, design(bicycle, "lane", [4.0]), rig=Rig(bicycle), model="linear")
 
 
 @pytest.mark.parametrize(

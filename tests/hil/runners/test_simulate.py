@@ -23,7 +23,7 @@ KICK = Kick(0.4, 3.0)
 
 @pytest.fixture(scope="module")
 def run():
-    return simulate(rig_of().bicycle, gains(rig_of()), speed=5.0, kicks=[KICK], duration=1.0)
+    return simulate(rig_of().bicycle, gains(rig_of()), speed=5.0, kicks=[KICK], duration=1.0, model="linear")
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +71,12 @@ def test_it_replays_without_ever_having_been_on_a_disk(run):
 def test_the_bicycle_must_be_the_rigs_and_the_gains_must_fit_its_rate():
     rig = rig_of()
     with pytest.raises(InputError, match="carries the bicycle Silver, found Benchmark"):
-        simulate(rig_of("Benchmark").bicycle, gains(rig), rig=rig)
+        simulate(rig_of("Benchmark").bicycle, gains(rig), rig=rig, model="linear")
     with pytest.raises(InputError, match="designed for Silver, not for Benchmark"):
-        simulate(rig_of("Benchmark").bicycle, gains(rig))
+        simulate(rig_of("Benchmark").bicycle, gains(rig), model="linear")
     slow = design(rig.bicycle, "lqr", (4.5, 5.5), LoopTiming(rate=100.0))
     with pytest.raises(InputError, match="designed for 100 Hz but the rig runs at 200 Hz"):
-        simulate(rig.bicycle, slow)
+        simulate(rig.bicycle, slow, model="linear")
 
 
 def test_a_run_is_one_line_in_words_and_a_small_table_in_a_notebook(run):
@@ -136,5 +136,5 @@ def test_what_cannot_be_ridden_is_refused(given, sentence):
 
 def test_the_least_noise_rides_and_less_would_not():
     rig = rig_of()
-    ridden = simulate(rig.bicycle, gains(rig), rig=rig, duration=20.0, noise=LEAST_SENSOR_NOISE)
+    ridden = simulate(rig.bicycle, gains(rig), rig=rig, duration=20.0, noise=LEAST_SENSOR_NOISE, model="linear")
     assert ridden.stop.reason == "success"

@@ -61,9 +61,9 @@ def test_run_with_another_rig_says_what_does_not_fit():
     gains = gains_of("Silver", "rate, PI")
     rig = emulated_rig(gains.bicycle, gains)
     with pytest.raises(InputError, match=r"command a steer rate .* but the drive obeys a torque"):
-        simulate(gains.bicycle, gains, rig=replace(rig, drive=None))
+        simulate(gains.bicycle, gains, rig=replace(rig, drive=None), model="linear")
     with pytest.raises(InputError, match=r"what the drive obeys is the rig's"):
-        simulate(gains.bicycle, gains, drive=SteerDrive(inner_loop=gains.drive))
+        simulate(gains.bicycle, gains, drive=SteerDrive(inner_loop=gains.drive), model="linear")
 
 
 def test_device_that_obeys_a_torque_only_is_refused():

@@ -84,7 +84,7 @@ def test_a_treadmill_that_never_starts_keeps_the_check_from_passing(tmp_path):
 
 def test_a_machine_without_one_knows_nothing_of_it():
     bicycle = load_bicycle("Silver")
-    run = simulate(bicycle, design(bicycle, "lqr", [4.0]), speed=4.0, duration=0.5)
+    run = simulate(bicycle, design(bicycle, "lqr", [4.0]), speed=4.0, duration=0.5, model="linear")
     assert all(np.isnan(run.ticks[column.name]).all() for column in SPEED_COLUMNS)
     assert run.header.asked_speeds == ()
 

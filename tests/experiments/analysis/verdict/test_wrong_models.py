@@ -23,7 +23,7 @@ KICKS = [Kick(t, impulse=3.0) for t in (0.6, 5.0, 10.0)]  # N s
 def log(v):
     """Lean rate and speed of Silver left alone at ``v`` [m/s], kicked three times."""
     silver = load_bicycle("Silver")
-    run = simulate(silver, design(silver, "off", [v]), speed=v, kicks=KICKS, duration=16.0)
+    run = simulate(silver, design(silver, "off", [v]), speed=v, kicks=KICKS, duration=16.0, model="linear")
     whole = response_of_run(run)
     return replace(whole, phi=None, delta=None, psi_dot=None, T_delta=None, v_read=None)
 
