@@ -22,14 +22,14 @@ def modes(
     from riderless.experiments.reports.text import eigenvalue_text
     from riderless.experiments.terminal.console import emit_json, print_table, print_written, require_speed
     from riderless.models import catalogue
-    from riderless.models.linear.mode_shapes import ModeShape, mode_shapes
+    from riderless.models.linear.mode_shapes import ModeShape, mode_shapes, pendulum_zeros
 
     if plot is not None:
         from riderless.experiments.reports.theory import mode_shapes_figure, save_figure
 
         require_figure(plot, force, bike)
     bicycle = catalogue.load_bicycle(bike, trust)
-    shapes = mode_shapes(bicycle, require_speed(speed))
+    shapes, zeros = mode_shapes(bicycle, require_speed(speed)), pendulum_zeros(bicycle)
     if plot is not None:
         save_figure(mode_shapes_figure(bicycle.name, speed, shapes), plot)
     if as_json:
@@ -44,7 +44,9 @@ def modes(
             }
             for shape in shapes
         ]
-        emit_json({"bike": bicycle.name, "v": speed, "path": str(plot) if plot else None, "modes": rows})
+        emit_json(
+            {"bike": bicycle.name, "v": speed, "path": str(plot) if plot else None, "modes": rows, "steer_zeros": zeros}
+        )
         return
 
     def phase(shape: ModeShape) -> str:
@@ -59,6 +61,7 @@ def modes(
             [shape.name, eigenvalue_text(shape.eigenvalue, 4), f"{shape.steer_over_lean:.4g}", phase(shape)]
             for shape in shapes
         ],
+        f"zeros of the steer angle by the steer torque, at every speed: {zeros[0]:.4g} and {zeros[1]:.4g} 1/s",
     )
     if plot is not None:
         print_written("figure", plot)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riderless.models.array_types import ComplexArray
+from riderless.models.coordinates import PHI
 from riderless.models.errors import InputError
 from riderless.models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, named_modes
 from riderless.models.linear.whipple import canonical_matrices
@@ -72,7 +73,7 @@ def mode_shapes(bicycle: Bicycle, v: float) -> tuple[ModeShape, ...]:
     Raises
     ------
     InputError
-        For a speed that is not a finite number, zero or more.
+        For a speed that is not a finite number.
     """
     if np.ndim(v):
         raise InputError(f"mode shapes are those of one speed in m/s; found {np.size(v)}: ask for one at a time")
@@ -80,6 +81,16 @@ def mode_shapes(bicycle: Bicycle, v: float) -> tuple[ModeShape, ...]:
     return tuple(
         _shape(bicycle, float(v), _name(i, roots), complex(root)) for i, root in enumerate(roots) if root.imag >= 0.0
     )
+
+
+def pendulum_zeros(bicycle: Bicycle) -> tuple[float, float]:
+    """Zeros [1/s] of the steer angle by the steer torque: those of an inverted pendulum, at every speed.
+
+    The one in the right half plane makes the bicycle steer to the other side first, and bounds what a loop can do.
+    """
+    matrices = canonical_matrices(bicycle)
+    zero = float(np.sqrt(-bicycle.g * matrices.K0[PHI, PHI] / matrices.M[PHI, PHI]))
+    return zero, -zero
 
 
 def _name(i: int, roots: ComplexArray) -> str:

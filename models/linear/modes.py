@@ -155,12 +155,15 @@ def _eigenvalues(bicycle: Bicycle, v: ArrayLike) -> ComplexArray:
 def named_modes(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
     """Find the eigenvalues at ``speeds`` [m/s], any number in any order, each with the name of its branch.
 
+    Backwards the motion is that forwards with time reversed: (v, s) becomes (-v, -s), and each keeps its name.
+
     Raises
     ------
     InputError
-        For a speed that is negative, not finite or no number.
+        For a speed that is not finite or no number.
     """
-    v = np.atleast_1d(finite_speeds(speeds, backwards=False)).ravel()
+    given = np.atleast_1d(finite_speeds(speeds)).ravel()
+    v = np.abs(given)
     stretches = _stretches(bicycle)
     named, roots = np.empty((len(v), 4), dtype=complex), quartic_roots(monic_coefficients(bicycle, v))
     which = np.searchsorted([-stretch.low for stretch in stretches], -v)  # the fastest that is not above the speed
@@ -168,7 +171,11 @@ def named_modes(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
         here = which == i
         if np.any(here):
             named[here] = _named(stretch, v[here], roots[here])
-    return Modes(v=v, weave=named[:, [WEAVE, WEAVE_TWIN]], capsize=named[:, CAPSIZE], caster=named[:, CASTER])
+    back = given < 0.0
+    twins = -named[back, WEAVE_TWIN], -named[back, WEAVE]  # in the order of `Modes`
+    named[back] = -named[back].conj()
+    named[back, WEAVE], named[back, WEAVE_TWIN] = twins
+    return Modes(v=given, weave=named[:, [WEAVE, WEAVE_TWIN]], capsize=named[:, CAPSIZE], caster=named[:, CASTER])
 
 
 def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:

@@ -200,16 +200,15 @@ def state_space(bicycle: Bicycle, v: float) -> "control.StateSpace":
     return control.ss(A, B, np.eye(4), np.zeros((4, 2)), name=name, **names)
 
 
-def finite_speeds(v: ArrayLike, backwards: bool = True) -> Array:
+def finite_speeds(v: ArrayLike) -> Array:
     """Check speeds [m/s] of any shape and copy them into an array.
 
     Raises
     ------
     InputError
-        What is no number, not finite, beyond `LINEAR_SPEED_MAX`, or negative where ``backwards`` is false.
+        What is no number, not finite, or beyond `LINEAR_SPEED_MAX`.
     """
-    kind = "a finite number" if backwards else "a finite number, zero or more,"
-    wanted = f"a speed must be {kind} in m/s, at most {LINEAR_SPEED_MAX:g}"
+    wanted = f"a speed must be a finite number in m/s, at most {LINEAR_SPEED_MAX:g}"
     try:
         speeds = np.array(v)
     except ValueError:  # rows of unequal length
@@ -217,7 +216,7 @@ def finite_speeds(v: ArrayLike, backwards: bool = True) -> Array:
     if speeds.dtype.kind not in "iuf":
         raise InputError(f"{wanted}; found {shortened(v)}: give one, or an array of them")
     speeds = speeds.astype(float, copy=False)
-    fits = (speeds >= (-LINEAR_SPEED_MAX if backwards else 0.0)) & (speeds <= LINEAR_SPEED_MAX)
+    fits = np.abs(speeds) <= LINEAR_SPEED_MAX
     if not fits.all():
         raise InputError(f"{wanted}; found {speeds[~fits][0]:g} m/s: give the speed of a bicycle")
     return speeds

@@ -158,7 +158,6 @@ BAD_INPUTS = {
     "too tight": (["turns", "Pista", "--speed", "20", "--radius", "1"], "smallest"),
     "standing": (["turns", "Benchmark", "--speed", "0", "--radius", "3"], "m/s"),
     "unknown bike": (["turns", "Benchmrk", "--hands-free"], "Benchmark"),
-    "running backwards": (["modes", "Benchmark", "--speed", "-1"], "m/s"),
     "no format": (["modes", "Benchmark", "--plot", "weave.gif"], ".svg"),
     "no format of eig": (["eig", "Benchmark", "--plot", "weave"], ".svg"),
     "one speed": (["eig", "Benchmark", "--speeds", "5", "--plot", "eig.svg"], "two speeds"),

@@ -152,11 +152,7 @@ REFUSED = {
         "eig Silver --speeds 0:inf:1",
     ],
     "take a larger step": ["eig Silver --speeds 0:10:1e-9"],
-    "a speed must be a finite number, zero or more": [
-        "eig Silver --speeds -5",
-        "modes Silver --speed nan",
-        "modes Silver --speed -5",
-    ],
+    "a speed must be a finite number": ["modes Silver --speed nan"],
     # figures
     "a figure is written as .svg, .pdf, .png": [
         "eig Silver --plot figure.gif",
