@@ -244,6 +244,7 @@ class Theory:
     moved: Mapping[str, float] = field(default_factory=dict)
     linear: bool = False
     known_delay: float = 0.0
+    on_belt: bool = False  # where a change of speed is the belt's, and hardly moves the balance
     losses: DriveLosses = DriveLosses()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -271,6 +272,8 @@ class Theory:
     def _built(self, variant: Variant, more_delay: float) -> Dynamics:
         """Dynamics of a machine, with what a changing speed makes of them."""
         dynamics = self.build(variant, more_delay)
+        if self.on_belt:
+            return dynamics
 
         @cache
         def slower() -> Dynamics:

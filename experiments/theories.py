@@ -1,6 +1,7 @@
 """Theories of the machines that were recorded: which bicycle moves in a recording, and which feedback moves with it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def _unknown_law(bicycle: Bicycle) -> Theory:
 BICYCLES = {"kooijman": "Silver", "delft-sbw": "DelftSbW2024"}
 THEORIES: dict[str, Callable[[Bicycle], Theory]] = {
     "kooijman": open_loop,
-    "delft-sbw": lambda bicycle: lean_feedback(bicycle, 2.0, 6.5),
+    "delft-sbw": lambda bicycle: replace(lean_feedback(bicycle, 2.0, 6.5), on_belt=True),
     "chalmers": _unknown_law,
 }
 

@@ -119,7 +119,8 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
         f"stated law {law.formula}; theory goes by the logged torque"
     )
     theory = response.own_theory
-    theory = replace(feedback(theory.bicycle, law.times(found.factor), theory.std), linear=theory.linear)
+    flown = feedback(theory.bicycle, law.times(found.factor), theory.std)
+    theory = replace(flown, linear=theory.linear, on_belt=theory.on_belt, losses=theory.losses)
     return replace(response, theory=theory, remarks=(*response.remarks, remark))
 
 

@@ -69,6 +69,7 @@ UNEVEN_COUNTED = 0.05  # of the steps, beside gaps, beyond which samples come un
 LONG_STEP = 1.5  # times the usual one from sample to sample, from which on one is missing between them
 GAPS_COUNTED = 0.2  # of the steps, beyond which hardly four samples in a row are left to tell the noise
 MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
+BELT = "treadmill"  # of `riderless.models.plant.scenario.SURFACES`
 LINEAR_MODEL = "linear"  # of `riderless.models.plant.records.PLANT_MODELS`
 
 
@@ -135,7 +136,11 @@ def theory_with(
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, held back"
-    return replace(loop_theory(rig, schedule, name, noise, steer_age, held, one_of), linear=_is_linear(header))
+    return replace(
+        loop_theory(rig, schedule, name, noise, steer_age, held, one_of),
+        linear=_is_linear(header),
+        on_belt=_on_belt(header),
+    )
 
 
 def loop_theory(
@@ -249,7 +254,14 @@ def theory_alone(header: RunHeader) -> Theory:
 
 def _bicycle_alone(header: RunHeader, bicycle: Bicycle) -> Theory:
     axis = DriveLosses(friction=header.rig.losses.friction)
-    return replace(open_loop(bicycle), linear=_is_linear(header), losses=axis)
+    return replace(open_loop(bicycle), linear=_is_linear(header), on_belt=_on_belt(header), losses=axis)
+
+
+def _on_belt(header: RunHeader) -> bool:
+    """Say whether a run's speed was that of a belt: as its scenario says, or where a treadmill is part of the rig."""
+    if header.scenario:
+        return bool(header.scenario.get("surface", BELT) == BELT)
+    return header.rig.place is not None and header.rig.place.belt_width is not None
 
 
 def _is_linear(header: RunHeader) -> bool:

@@ -83,3 +83,14 @@ def test_a_speed_that_changes_has_the_terms_of_its_acceleration(name, a):
     motion = free_response(theory.dynamics(), 5.0 + a * dt * np.arange(601), dt) @ [0.0, 0.0, 0.1, 0.0]
     np.testing.assert_allclose(motion[::40, PHI_DOT], case["lean_rate"], atol=5e-5)
     np.testing.assert_allclose(motion[::40, DELTA], case["steer"], atol=5e-5)
+
+
+def test_on_a_belt_whose_speed_changes_the_balance_keeps_its_terms():
+    """A belt that ramps carries the bicycle: the terms of the floor would move the weave tenfold too far."""
+    speeds = np.linspace(5.4, 5.0, 200)
+    theory = open_loop(catalogue.load_bicycle("Silver"))
+    belt, floor = (free_response(replace(theory, on_belt=on).dynamics(), speeds, 0.01) for on in (True, False))
+    kept = [one.dynamics().by_acceleration for one in (replace(theory, on_belt=True), theory)]
+    assert kept[0] is None
+    assert kept[1] is not None
+    assert np.abs(belt - floor).max() > 1e-3
