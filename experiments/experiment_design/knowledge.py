@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.identify import QUANTITY_STEP, robust_covariance
+from riderless.experiments.analysis.identification.identify import QUANTITY_STEP, model_error, robust_covariance
+from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
 from riderless.experiments.experiment_design.goal import Goal
 from riderless.models.array_types import Array
@@ -19,22 +20,37 @@ from riderless.models.errors import InputError
 RELINEARISED = 0.2  # usual deviations
 STEPS_AFTER_RUN = 4  # of Gauss and Newton after each run
 STEP_LIMIT = 3.0  # usual deviations, of one step: farther on the line is not the motion
+LOOKS_AT_LARGE_MOTION = 2  # each from the start found with the one before
 LEAST_WINDOWS = 3  # before an interval is believed
 
 
 @dataclass(frozen=True, eq=False)
 class KnownSoFar:
-    """Values (p,) of a goal's quantities and their covariance (p, p), both in scales, from a number of windows."""
+    """Values (p,) of a goal's quantities and their covariance (p, p), both in scales, from a number of windows.
+
+    ``model_error`` (p,) is the part of the deviations that more windows like these do not make smaller.
+    """
 
     goal: Goal
     values: Array
     covariance: Array
     windows: int
+    model_error: Array
 
     @property
     def information(self) -> Array:
         """Inverse of the covariance."""
         return np.asarray(np.linalg.inv(self.covariance))
+
+    @property
+    def by_noise(self) -> Array:
+        """Information (p, p), had theory no error of its own."""
+        return np.asarray(np.linalg.inv(self.covariance - np.outer(self.model_error, self.model_error)))
+
+    def after(self, told: Array) -> Array:
+        """Information (p, p) after windows that tell so much (p, p) more by their noise alone."""
+        covariance = np.linalg.inv(self.by_noise + told)
+        return np.asarray(np.linalg.inv(covariance + np.outer(self.model_error, self.model_error)))
 
     @property
     def quantities(self) -> dict[str, float]:
@@ -63,7 +79,9 @@ class Knowledge:
         self._nominal = np.array([nominal[name] for name in goal.free]) / goal.scales
         self._windows: list[AveragedWindow] = []
         self._found: list[tuple[Array, Linearisation]] = []
-        self.estimate = KnownSoFar(goal, self._nominal.copy(), np.asarray(np.linalg.inv(goal.known)), 0)
+        self.estimate = KnownSoFar(
+            goal, self._nominal.copy(), np.asarray(np.linalg.inv(goal.known)), 0, np.zeros(len(goal.free))
+        )
 
     def add(self, windows: Sequence[AveragedWindow]) -> KnownSoFar:
         """Take new windows into account."""
@@ -80,7 +98,8 @@ class Knowledge:
             for i in stale:
                 self._found[i] = (x, self._linearised(self._windows[i], x))
         if self._found:
-            self.estimate = KnownSoFar(self.goal, x, self._covariance(x), len(self._found))
+            covariance, error = self._uncertainty(x)
+            self.estimate = KnownSoFar(self.goal, x, covariance, len(self._found), error)
         return self.estimate
 
     def _linearised(self, averaged: AveragedWindow, x: Array) -> Linearisation:
@@ -88,8 +107,11 @@ class Knowledge:
         goal = self.goal
         values = dict(zip(goal.free, (x * goal.scales).tolist(), strict=True))
         steps = QUANTITY_STEP * goal.scales
-        first = linearise(averaged, values, goal.free, steps, {})
-        return linearise(averaged, values, goal.free, steps, first.stds)
+        found = linearise(averaged, values, goal.free, steps, {})
+        for _ in range(LOOKS_AT_LARGE_MOTION):
+            averaged = with_large_motion(averaged, values, found.start)
+            found = linearise(averaged, values, goal.free, steps, found.stds)
+        return found
 
     def _solved(self, before: Array) -> Array:
         """Values (p,) in scales with the least weighed squares of all windows and of what was known before."""
@@ -116,8 +138,10 @@ class Knowledge:
             return False
         return True
 
-    def _covariance(self, x: Array) -> Array:
-        """Covariance (p, p) in scales at ``x``: the sandwich, never smaller on average than the noise of the rows says.
+    def _uncertainty(self, x: Array) -> tuple[Array, Array]:
+        """Covariance (p, p) in scales at ``x`` and the model's error (p,) in it.
+
+        It is the sandwich, never smaller on average than the noise of the rows says, and what the model has wrong.
 
         Few windows may look better than they are by chance, and an experiment that stops then would stop too early.
         """
@@ -129,4 +153,5 @@ class Knowledge:
         robust = robust_covariance(there, prior)[0] / np.outer(self.goal.scales, self.goal.scales)
         moves = [one.jacobian * self.goal.scales for one in there]
         told = sum((J.T @ J for J in moves), self.goal.known.copy())
-        return np.asarray(robust * max(1.0, len(x) / float(np.trace(told @ robust))))
+        error = model_error(there, width) / self.goal.scales
+        return np.asarray(robust * max(1.0, len(x) / float(np.trace(told @ robust))) + np.outer(error, error)), error

@@ -13,6 +13,7 @@ from riderless.experiments.analysis.identification.forced_windows import (
     require_known_input,
 )
 from riderless.experiments.analysis.identification.identify import Identification, identify, possible_bounds
+from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.misfit import MOST_USUAL, Misfit, misfit_of
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.identification.profile_likelihood import REACH, Profile, profiles
@@ -211,7 +212,8 @@ def identify_parameters(
     known = theory.uncertain if prior != "none" else {}
     if prior == "usual":
         known = {name: theory.usual(name) for name in names}
-    found = identify(pieces, names, known, bounds=possible_bounds(theory, names))
+    found = identify(pieces, names, known, bounds=possible_bounds(theory, names), large_motion=True)
+    pieces = [with_large_motion(piece, found.changes, start) for piece, start in zip(pieces, found.starts, strict=True)]
     misfit = misfit_of(pieces, found)
     found = replace(found, covariance=found.covariance + misfit.covariance)
     likelihood = profiles(pieces, found, jobs=jobs, on_progress=on_progress) if profile else ()

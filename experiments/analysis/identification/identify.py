@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
 from riderless.experiments.analysis.verdict.candidate import implausible, nearest_possible
 from riderless.experiments.dynamics import Theory, unit_of
@@ -27,6 +28,7 @@ IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can h
 REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
 AT_BOUND = 1e-2  # of a quantity's usual deviation: as near its bound it is at it
 FARTHEST_PARAMETER = 30.0  # times a parameter, or SI units, within which the edge of plausible ones is sought
+MODEL_ERROR = 0.2  # of what large motion does to an estimate, by which the nonlinear bicycle may be wrong
 MOST_EVALUATIONS = 25  # of the search, between two of these
 _NO_TORQUE, _NO_STEER = "no torque of the drive is known in them", "the steer was not recorded"
 UNTOLD_BECAUSE = {
@@ -110,6 +112,7 @@ def identify(
     prior: Mapping[str, float] | None = None,
     rounds: int = REWEIGHTINGS,
     bounds: Array | None = None,
+    large_motion: bool = False,
 ) -> Identification:
     """Identify the quantities with which theory explains all windows together best.
 
@@ -126,6 +129,8 @@ def identify(
         Times at most that the channels are weighed anew by their residuals.
     bounds : (p, 2) array, optional
         Least and greatest values, SI, as of `possible_bounds`; any by default.
+    large_motion : bool
+        What the nonlinear bicycle does otherwise is taken out of the windows, and part of its effect left as an error.
 
     Raises
     ------
@@ -137,7 +142,7 @@ def identify(
         raise InputError(f"wanted windows and quantities to identify, found {len(windows)} and {len(names)}")
     from scipy.optimize import least_squares  # a fifth of a second to load, which a report should not pay
 
-    problem = _Problem(windows, names, prior or {})
+    problem = _Problem(windows, names, prior or {}, large_motion)
     x, ok = np.zeros(len(names)), True
     problem.require_told(x)
     method = "trf" if bounds is None else "dogbox"  # "trf" does not leave a bound that it starts from
@@ -154,10 +159,11 @@ def identify(
             break
     linearised = problem.at(x)
     covariance, cluster_robust = robust_covariance(linearised, problem.prior_root)
+    error = model_error(linearised, problem.prior_root)
     return Identification(
         names=tuple(names),
         values=problem.values(x),
-        covariance=covariance,
+        covariance=covariance + np.outer(error, error),
         nominal=problem.nominal,
         prior=problem.width,
         prior_root=problem.prior_root,
@@ -197,8 +203,10 @@ class _Problem:
     Channels are weighed by ``stds``, which `weigh_by` takes from the residuals at some x.
     """
 
-    def __init__(self, windows: Sequence[AveragedWindow], names: Sequence[str], prior: Mapping[str, float]) -> None:
-        self._windows, self._names = windows, names
+    def __init__(
+        self, windows: Sequence[AveragedWindow], names: Sequence[str], prior: Mapping[str, float], large_motion: bool
+    ) -> None:
+        self._windows, self._names, self._large_motion = windows, names, large_motion
         self.nominal = np.array([_nominal(windows, name) for name in names])
         self.scale = np.array([_scale(windows[0].theory, name) for name in names])
         self.width = np.array([prior.get(name, np.inf) for name in names])
@@ -235,7 +243,10 @@ class _Problem:
 
     def weigh_by(self, x: Array) -> None:
         """Weigh the channels by their residuals at x."""
-        found = self.at(x)
+        found, values = self.at(x), dict(zip(self._names, self.values(x), strict=True))
+        if self._large_motion:
+            pairs = zip(self._windows, found, strict=True)
+            self._windows = [with_large_motion(window, values, one.start) for window, one in pairs]
         self.stds, self._latest = [one.stds for one in found], None
         self.nominal_cost = _squares(self._linearised(np.zeros(len(x))))
         self._rows = sum(len(one.residual) for one in found) + len(x)
@@ -288,6 +299,16 @@ def robust_covariance(windows: Sequence[Linearisation], prior: Array) -> tuple[A
         if np.trace(inverse @ between) > np.trace(inverse @ coloured):
             return inverse @ (between + known) @ inverse, True
     return inverse @ (coloured + known) @ inverse, False
+
+
+def model_error(windows: Sequence[Linearisation], prior: Array) -> Array:
+    """Change (p,) of the estimate by what the nonlinear bicycle may have wrong, as far as it counts in these windows.
+
+    A deviation that more windows like these do not make smaller. ``prior`` is the matrix of `prior_root`.
+    """
+    information = sum((one.jacobian.T @ one.jacobian for one in windows), prior.T @ prior)
+    bent = sum((one.jacobian.T @ one.beyond for one in windows), np.zeros(len(prior)))
+    return np.asarray(MODEL_ERROR * np.linalg.pinv(information) @ bent)
 
 
 def _nominal(windows: Sequence[AveragedWindow], name: str) -> float:

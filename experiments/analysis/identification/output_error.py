@@ -14,7 +14,7 @@ its size is sought, its sign is that of the steer rate as measured, which no mod
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -45,7 +45,7 @@ MIN_SPEED_SCALED = 0.01  # m/s; at rest the speed's error does nothing
 SPEED_SHARE = 1e-3  # of the speed, for the difference quotient by its error
 OFFSET_PRECISION = 1e-9  # prior weight of a channel's offset, in its size: nothing is known
 NOMINAL, VARIED = 0, slice(1, None)  # of the theories that a linearisation compares
-MEASURED, MODELLED = 0, slice(1, None)  # columns of a channel: the measurement, then what each unknown adds to it
+MEASURED, BEYOND, MODELLED = 0, 1, slice(2, None)  # columns of a channel: so also of its large motion, of each unknown
 WANDER_KEPT = 0.9  # of a wander, from one averaged row to the next: forgotten in 0.2 s, a third of a period
 TURNING_RATE = 0.05  # rad/s of steer, beyond which dry friction has its sign and its size
 TURNING_TIME = 0.05  # s, over which the steer rate is taken for that sign
@@ -65,6 +65,7 @@ class AveragedWindow:
     v_std: float = 0.0  # m/s, of the mean speed, from the noise of the wheel
     played: Array | None = None  # (k n,) N m, known torque beside the controller's, in the rows as recorded
     turning: Array | None = None  # (k n,) -1 to 1: which way the steer turns
+    beyond: Mapping[str, Array] = field(default_factory=dict)  # (n,) of each channel, its motion beyond the linear one
 
     @classmethod
     def of(cls, segment: Segment) -> "AveragedWindow":
@@ -134,6 +135,7 @@ class Linearisation:
     curves: Mapping[str, Array]  # (n,) theory's motion, about the channel's offset
     stds: Mapping[str, float]  # of each channel's residual, or of its innovations: the weights of the next
     start: Array  # (4 + k + c,) states, hidden starts and offsets solved for
+    beyond: Array  # (N,) what the motion beyond the linear one makes of the residual
 
     def score_covariance(self) -> Array:
         """Covariance (p, p) of the score, jacobian' residual, under noise as coloured as each channel's residual."""
@@ -171,9 +173,10 @@ def linearise(
     sizes, channels = averaged.sizes, list(outputs)
     n_starts = next(iter(outputs.values())).shape[-1]
     offsets = np.eye(len(channels))
-    free = {name: y - forced[name][NOMINAL] for name, y in averaged.channels.items()}
+    beyond = {name: averaged.beyond.get(name, np.zeros(len(y))) for name, y in averaged.channels.items()}
+    free = {name: y - forced[name][NOMINAL] - beyond[name] for name, y in averaged.channels.items()}
     columns = {
-        name: np.column_stack([y, outputs[name][NOMINAL], np.tile(sizes[name] * offset, (len(y), 1))])
+        name: np.column_stack([y, beyond[name], outputs[name][NOMINAL], np.tile(sizes[name] * offset, (len(y), 1))])
         for (name, y), offset in zip(free.items(), offsets, strict=True)
     }
     white, unit = averaged.whitened(columns), dict.fromkeys(channels, 1.0) if averaged.filter else sizes
@@ -191,19 +194,20 @@ def linearise(
         moves[name][:, OF_SPEED] *= averaged.v_std / (SPEED_SHARE * max(float(averaged.v.mean()), MIN_SPEED_SCALED))
     moved = np.vstack([change / weights[name] for name, change in averaged.whitened(moves).items()])
     moved = np.vstack([moved, np.zeros((len(prior) + 1, moved.shape[1]))])
-    y = np.append(y, 0.0)
+    y, bent = np.append(y, 0.0), np.append(rows[:, BEYOND], 0.0)
     G = np.column_stack([np.vstack([G, np.zeros(G.shape[1])]), moved[:, OF_SPEED]])
     G[-1, OF_SPEED] = 1.0  # the prior of that unknown
     q, r = np.linalg.qr(G)
     x = np.linalg.solve(r, q.T @ y)
     jacobian = -moved[:, OF_QUANTITIES] / steps
     jacobian -= q @ (q.T @ jacobian)
+    bent -= q @ (q.T @ bent)
     columns = {name: np.column_stack([known, moves[name][:, OF_SPEED]]) for name, known in columns.items()}
     curves = {name: known[:, MODELLED] @ x for name, known in columns.items()}
     left = averaged.whitened({name: known[:, :1] - curves[name][:, None] for name, known in columns.items()})
     stds = {name: max(float(np.std(left[name])), RESIDUAL_FLOOR * unit[name]) for name in channels}
-    curves = {name: curve + forced[name][NOMINAL] for name, curve in curves.items()}
-    return Linearisation(y - G @ x, jacobian, curves, stds, x[:-1])
+    curves = {name: curve + forced[name][NOMINAL] + beyond[name] for name, curve in curves.items()}
+    return Linearisation(y - G @ x, jacobian, curves, stds, x[:-1], bent)
 
 
 def _varied(theory: Theory, values: Mapping[str, float], names: Sequence[str], steps: Array) -> list[Theory]:
@@ -215,11 +219,11 @@ def _varied(theory: Theory, values: Mapping[str, float], names: Sequence[str], s
 
 
 def _prior(sizes: Mapping[str, float], n_starts: int) -> Array:
-    """Prior of starts and offsets as rows of least squares, the measured zeros in the first column."""
+    """Prior of starts and offsets as rows of least squares, the measured zeros in the first two columns."""
     start = [1.0 / (PRIOR_SCALE * sizes["phi_dot"])] * N_BICYCLE_STARTS
     hidden = [1.0] * (n_starts - N_BICYCLE_STARTS)
     precision = np.diag([*start, *hidden, *[OFFSET_PRECISION] * len(sizes)])
-    return np.column_stack([np.zeros(len(precision)), precision])
+    return np.column_stack([np.zeros((len(precision), 2)), precision])
 
 
 def _outputs(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, Array]:

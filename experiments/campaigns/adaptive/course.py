@@ -193,7 +193,7 @@ class Course:
         self._chosen: Choice | None = None
         self._aim()
         menu_told = self.measurements()
-        never = unreachable(self.goal, information_at_last(self.known, menu_told), menu_told)
+        never = unreachable(self.goal, self.known, information_at_last(self.known, menu_told), menu_told)
         if never is not None:
             raise InputError(never.sentence)
 
@@ -231,14 +231,14 @@ class Course:
         measurements = self.measurements([one.label for one in taken])
         of = {one.name: one for one in measurements}
         last = self.steps[-1].choice.condition.scenario.speed[-1][1] if self.steps else None
-        information, criterion = self.known.information, self.goal.criterion
-        now = criterion.value(information)
+        known, criterion = self.known, self.goal.criterion
+        now = criterion.value(known.by_noise)
         times = [self.costs.before(one.v, last) + one.duration for one in measurements]
-        gains = [criterion.value(information + one.information) - now for one in measurements]
+        gains = [criterion.value(known.by_noise + one.information) - now for one in measurements]
         if recorded:
             legs = [one.label for one in taken]
         else:
-            legs = [measurements[next_measurement(measurements, information, criterion, self.costs, last)].name]
+            legs = [measurements[next_measurement(measurements, known.by_noise, criterion, self.costs, last)].name]
         best = list(of).index(legs[0])
         if not recorded:
             if self.minutes + times[best] / MINUTE_S > self.settings.minutes:
@@ -248,15 +248,15 @@ class Course:
         rates = np.array(gains) / times
         order = [i for i in np.argsort(-rates, kind="stable") if i != best]
         condition = self._again(legs)
-        told = information + sum(of[label].information for label in legs)
+        told = sum((of[label].information for label in legs), np.zeros_like(known.covariance))
         cost = times[best] + condition.duration - self._entry(legs[0]).duration
         self._chosen = Choice(
             condition=condition,
-            gain=criterion.value(told) - now,
+            gain=criterion.value(known.by_noise + told) - now,
             cost=cost,
             minutes=self.minutes + cost / MINUTE_S,
             second=f"{measurements[order[0]].name} ({rates[order[0]] / rates[best]:.0%})" if order else "",
-            foretold=self.goal.stds(told),
+            foretold=self.goal.stds(known.after(told)),
         )
         return condition
 
@@ -272,11 +272,11 @@ class Course:
         minutes : float
             That are left for it.
         """
-        first, criterion, told = self._entry(legs[0]), self.goal.criterion, self.known.information
-        told = told + of[legs[0]].information
+        first, criterion, told = self._entry(legs[0]), self.goal.criterion, of[legs[0]].information
         while len(legs) < self.settings.legs and self._wants_more(told):
-            now, ends = criterion.value(told), self._joined(legs)
-            gains = {label: criterion.value(told + one.information) - now for label, one in of.items()}
+            information, ends = self.known.by_noise + told, self._joined(legs)
+            now = criterion.value(information)
+            gains = {label: criterion.value(information + one.information) - now for label, one in of.items()}
             v = ends.scenario.speed[-1][1]
             alone = max(gains[label] / (self.costs.before(one.v, v) + one.duration) for label, one in of.items())
             further = {}
@@ -294,8 +294,8 @@ class Course:
         return legs
 
     def _wants_more(self, told: Array) -> bool:
-        """Is what is asked for not reached with the information (p, p), as foretold?"""
-        return not self.goal.asks or self.goal.shortfall(told) > 1.0
+        """Is what is asked for not reached with so much more information (p, p), as foretold?"""
+        return not self.goal.asks or self.goal.shortfall(self.known.after(told)) > 1.0
 
     def record(self, windows: Sequence[AveragedWindow]) -> CourseStep:
         """Take the windows of the run that was chosen last."""
@@ -335,7 +335,7 @@ class Course:
         if self.ending is None and known.windows:
             menu = self.measurements()
             at_last = information_at_last(known, menu)
-            self.ending = unreachable(self.goal, at_last, menu)
+            self.ending = unreachable(self.goal, known, at_last, menu)
             if self.rivals and self.ending is None:
                 self.ending = self.rivals.exhausted(known, at_last)
         return self.ending is not None

@@ -48,15 +48,16 @@ def all_is_known(goal: Goal, known: KnownSoFar, so_far: str) -> Ending | None:
 def information_at_last(known: KnownSoFar, measurements: Sequence[Measurement]) -> Array:
     """Information (p, p) when all measurements of a menu have been made without end."""
     told = sum((one.information for one in measurements), np.zeros_like(known.covariance))
-    return np.asarray(known.information + WITHOUT_END * told)
+    return known.after(WITHOUT_END * told)
 
 
-def unreachable(goal: Goal, at_last: Array, measurements: Sequence[Measurement]) -> Ending | None:
+def unreachable(goal: Goal, known: KnownSoFar, at_last: Array, measurements: Sequence[Measurement]) -> Ending | None:
     """Ending of an experiment that would never reach what is asked for, however long; None where it would.
 
     Parameters
     ----------
     goal : Goal
+    known : KnownSoFar
     at_last : (p, p)
         As `information_at_last` gives it.
     measurements : sequence of Measurement
@@ -65,6 +66,9 @@ def unreachable(goal: Goal, at_last: Array, measurements: Sequence[Measurement])
         return None
     alike = [str(one) for one in confounded_quantities(goal, at_last, measurements)]
     because = "; ".join(alike) or _hidden_words(goal, at_last)
+    exact = np.asarray(np.linalg.inv(np.linalg.inv(at_last) - np.outer(known.model_error, known.model_error)))
+    if goal.shortfall(exact) <= 1.0:
+        because = "so far may theory be off at this lean; lower most_lean_deg"
     if goal.difference is not None:
         return Ending("never", f"theory and the other model are never told apart, however long: {because}")
     stays = [
@@ -114,7 +118,7 @@ def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float, 
     said = f"the {allowed:g} minutes are spent: {so_far}"
     if not goal.asks:
         return Ending("spent", said)
-    times = _times_as_long(goal, known.information - goal.known) if known.windows else np.inf
+    times = _times_as_long(goal, known) if known.windows else np.inf
     more = f"about {times * minutes:.2g} minutes would do" if np.isfinite(times) else "allow more minutes"
     return Ending("spent", f"{said}; {more}")
 
@@ -135,14 +139,15 @@ def known_words(goal: Goal, known: KnownSoFar, values: Array) -> str:
     return ", ".join(told)
 
 
-def _times_as_long(goal: Goal, told: Array) -> float:
+def _times_as_long(goal: Goal, known: KnownSoFar) -> float:
     """Times the information gathered (p, p) until all is reached; infinite beyond `MOST_TIMES`."""
     low, high = 1.0, MOST_TIMES
-    if goal.shortfall(goal.known + high * told) > 1.0:
+    gathered = known.by_noise - goal.known
+    if goal.shortfall(known.after((high - 1.0) * gathered)) > 1.0:
         return float("inf")
     while high > 1.02 * low:
         middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if goal.shortfall(goal.known + middle * told) > 1.0 else (low, middle)
+        low, high = (middle, high) if goal.shortfall(known.after((middle - 1.0) * gathered)) > 1.0 else (low, middle)
     return high
 
 

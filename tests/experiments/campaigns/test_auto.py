@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from riderless.experiments.analysis.identification.identify import MODEL_ERROR
 from riderless.experiments.campaigns.adaptive.course import Course
 from riderless.experiments.campaigns.adaptive.runs import LearningRuns
 from riderless.experiments.campaigns.display import CampaignDisplay
@@ -26,6 +27,7 @@ from riderless.hil.runners.operator import Outcome
 from riderless.hil.runners.realtime import STOPPED_ON_PAGE
 from riderless.models import catalogue
 from riderless.models.errors import InputError
+from tests.studies.chosen_runs import course_by_labels
 
 TEXT = """
 name = "runs itself"
@@ -77,6 +79,18 @@ def test_its_estimate_is_that_of_riderless_identify(learnt):
     first = learnt.course.steps[0]
     assert first.values == pytest.approx(found.values[:1], abs=0.2 * found.std[0])
     assert first.stds == pytest.approx(found.std[:1], rel=0.1)
+
+
+def test_intervals_hold_on_a_nonlinear_bicycle():
+    """Linear theory alone would be off by 3 deviations of the noise; a share of that stays in the interval."""
+    table = settings(until="drive_gain, steer_damping", minutes=1.0, speeds_m_s=[3.0]) | {"model": "nonlinear"}
+    course = course_by_labels(plan_campaign(table), None)
+    known = course.known
+    by_noise = course.goal.stds(known.by_noise)
+    assert np.all(abs(course.values - [0.9, 0.0]) < 2.5 * known.stds)
+    bias = course.goal.rows @ known.model_error / MODEL_ERROR
+    assert np.any(abs(bias) > 3.0 * by_noise)
+    assert np.all(known.stds > by_noise)
 
 
 def test_what_it_promised_is_what_it_found(learnt):

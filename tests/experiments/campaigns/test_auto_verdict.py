@@ -38,7 +38,7 @@ def known(rivals, values, stds, windows=3):
     goal, scales = rivals.goal, rivals.goal.scales
     found = dict(zip(rivals.goal.labels, zip(values, stds, strict=True), strict=True))
     x = np.array([found.get(name, (0.0, 1.0)) for name in goal.free]) / scales[:, None]
-    return KnownSoFar(goal, x[:, 0], np.diag(x[:, 1] ** 2), windows)
+    return KnownSoFar(goal, x[:, 0], np.diag(x[:, 1] ** 2), windows, np.zeros(len(x)))
 
 
 def test_it_stops_as_soon_as_the_verdict_is_decided_and_the_false_model_is_rejected(made):
