@@ -27,6 +27,7 @@ from riderless.models.parameters import Bicycle
 
 VERDICT = "verdict"
 AT_SPEED = "@"
+OF_TORQUE = ("drive_gain", "more_delay")  # the bicycle's own motion must not be told by a torque that is not so
 HOW = "drive_gain +- 0.01, weave@5 +- 0.05 (the bicycle's own weave at 5 m/s), or verdict"
 _PLUS_MINUS = re.compile(r"\s*(?P<what>[^\s+]+)\s*(?:\+-|\+/-|±)\s*(?P<std>\S+)\s*")
 
@@ -123,7 +124,8 @@ def read_goal(
     modes = [what for what, _ in asked if AT_SPEED in what]
     for name in named:
         theory.nominal(name)  # refuses a name that nobody knows
-    free = _free(theory, [*named, *(FREE_COEFFICIENTS if modes else ())])
+    of_torque = OF_TORQUE if modes and theory.dynamics().command is not None else ()
+    free = _free(theory, [*named, *(FREE_COEFFICIENTS if modes else ()), *of_torque])
     scales = scales_of(theory, free)
     rows, labels, units, wanted = [], [], [], []
     for what, std in asked:

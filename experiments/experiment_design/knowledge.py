@@ -72,11 +72,16 @@ class KnownSoFar:
 
 
 class Knowledge:
-    """Windows so far and what they say of a goal's quantities; ``nominal`` are theory's values of these, SI."""
+    """Windows so far and what they say of a goal's quantities; ``nominal`` are theory's values of these, SI.
+
+    ``misfit`` is what theory leaves unexplained in the latest windows: of the channel with most of it the root mean
+    square, in the noise of the sensors.
+    """
 
     def __init__(self, goal: Goal, nominal: Mapping[str, float]) -> None:
         self.goal = goal
         self._nominal = np.array([nominal[name] for name in goal.free]) / goal.scales
+        self.misfit = 0.0
         self._windows: list[AveragedWindow] = []
         self._found: list[tuple[Array, Linearisation]] = []
         self.estimate = KnownSoFar(
@@ -100,6 +105,8 @@ class Knowledge:
         if self._found:
             covariance, error = self._uncertainty(x)
             self.estimate = KnownSoFar(self.goal, x, covariance, len(self._found), error)
+            left = [list(self._linearised(one, x).stds.values()) for one in windows if one.filter]
+            self.misfit = float(np.sqrt(np.mean(np.square(left), axis=0).max())) if left else 0.0
         return self.estimate
 
     def _linearised(self, averaged: AveragedWindow, x: Array) -> Linearisation:

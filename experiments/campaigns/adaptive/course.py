@@ -28,11 +28,12 @@ from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.emulation.hand import RELEASE_DELAY
 from riderless.experiments.experiment_design.choice import Measurement, TimeCosts, next_measurement, window_information
-from riderless.experiments.experiment_design.goal import asked_values, read_goal
+from riderless.experiments.experiment_design.goal import AT_SPEED, asked_values, read_goal
 from riderless.experiments.experiment_design.knowledge import Knowledge, KnownSoFar
 from riderless.experiments.experiment_design.paper_windows import PaperKick, Sensors, paper_theory, paper_window
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
+from riderless.models.noise_statistics import STDS_95
 
 # Runs at several speeds: entries of a menu one after the other, the speed changed under way by the machine itself.
 #
@@ -108,6 +109,7 @@ def _changes(speeds: Sequence[tuple[float, float]]) -> str:
 
 MINUTE_S = 60.0  # s
 FORETOLD_ANEW = 0.5  # usual deviations that an estimate moves, until windows are foretold anew
+MISFIT = 2.0  # times the noise of the sensors, from where on what is left is said; steps of an encoder make 1.5
 MOST_RUNS = 1000  # of one entry of the menu
 
 
@@ -185,6 +187,14 @@ class Course:
         theory = self._theory(self.menu[0])
         asked = [text for text in settings.until.split(",") if text.strip()]
         self.goal = read_goal(theory, asked, settings.against)
+        slowest, fastest = min(one.v for one in self.menu), max(one.v for one in self.menu)
+        for label in self.goal.labels:
+            mode, at, speed = label.split(" ")[0].partition(AT_SPEED)
+            if at and not slowest <= float(speed) <= fastest:
+                raise InputError(
+                    f"{mode}{at}{speed} lies outside the speeds of the menu, {slowest:g} to {fastest:g} m/s: no run "
+                    "would show it; ask for a speed between them, or add it to speeds_m_s"
+                )
         self.bicycle, self.nominal = theory.bicycle, {name: theory.nominal(name) for name in self.goal.free}
         self.rivals = Rivals.of(self.goal, self.nominal, settings.against) if self.goal.difference is not None else None
         self._knowledge = Knowledge(self.goal, self.nominal)
@@ -216,6 +226,33 @@ class Course:
     def minutes(self) -> float:
         """Minutes spent as the plan counts them: each run, and what goes before it."""
         return self.steps[-1].choice.minutes if self.steps else 0.0
+
+    @property
+    def misfit(self) -> float:
+        """Remainder that theory leaves unexplained, in the noise of the sensors."""
+        return self._knowledge.misfit
+
+    @property
+    def doubts(self) -> list[str]:
+        """Reasons not to believe the intervals, in words; empty where there is none."""
+        theory, found = self._theory(self.menu[0]), []
+        if not any(self.bicycle.std.values()):
+            found.append(
+                f"the bicycle {self.bicycle.name} has no deviations: the interval holds only if it is exactly so; give "
+                "its parameters deviations in [std] of its file"
+            )
+        for name, value, std in zip(self.goal.labels, self.values, self.known.stds, strict=True):
+            if AT_SPEED in name or not self.steps:
+                continue
+            of = theory.range(name)
+            if not of.allows(value) and not of.allows(value - np.sign(value) * STDS_95 * std):
+                found.append(f"{name} {value:.3g} is a reason to doubt: {of.why}")
+        if self.misfit > MISFIT:
+            found.append(
+                f"theory leaves {self.misfit:.2g} times the noise of the sensors unexplained: something else moved the "
+                "bicycle too, and the interval may not hold"
+            )
+        return found
 
     def choose(self, recorded: str = "") -> Condition | None:
         """Choose the next run; None where the experiment has ended, as `ending` says.

@@ -172,6 +172,7 @@ def course_document(course: Course) -> dict[str, Any]:
         "minutes": course.minutes,
         "values": dict(zip(goal.labels, map(float, course.values), strict=True)),
         "stds": dict(zip(goal.labels, map(float, course.known.stds), strict=True)),
+        "doubts": course.doubts,
         **({"models": course.rivals.as_json(course.known)} if course.rivals else {}),
         "steps": [_step_document(course, step) for step in course.steps],
         "dropped": dict(course.dropped),
@@ -186,6 +187,7 @@ def course_section(course: Course) -> CourseSection:
     return CourseSection(
         sentence=course.ending.sentence if course.ending else NOT_ENDED,
         beside_theory=beside_theory(course),
+        doubts=course.doubts,
         reached=course.ending is not None and course.ending.kind == "reached",
         labels=goal.labels,
         units=goal.units,
@@ -228,6 +230,8 @@ def course_blocks(course: Course) -> Iterator[TextBlock]:
         yield Sentence(f"left out: {label}: {why}")
     if course.steps:
         yield Sentence(beside_theory(course))
+    for doubt in course.doubts:
+        yield Sentence(doubt)
     yield Sentence(course.ending.sentence if course.ending else NOT_ENDED)
 
 

@@ -34,6 +34,8 @@ class CourseSection:
     ----------
     sentence, beside_theory : str
         How it ended, and how far from theory's values.
+    doubts : sequence of str
+        Reasons not to believe the intervals.
     reached : bool
         Is known what was asked for?
     labels, units : sequence of str
@@ -49,6 +51,7 @@ class CourseSection:
 
     sentence: str
     beside_theory: str
+    doubts: Sequence[str]
     reached: bool
     labels: Sequence[str]
     units: Sequence[str]

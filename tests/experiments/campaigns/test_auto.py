@@ -120,7 +120,30 @@ def test_the_report_answers_first_what_was_asked(tmp_path):
     asked, *rest = (line.strip() for line in answer.splitlines() if line.strip())
     assert f"drive_gain {value:.4g} ± {std:.2g} (wanted 0.002).</strong>" in asked
     assert rest[0] == f"<span>Theory has drive_gain 1 ({(1.0 - value) / std:.0f} standard deviations off).</span>"
-    assert rest[1].startswith("<span>By the eigenvalues of its windows alone: ")
+    assert rest[1].startswith("<span>The bicycle Silver has no deviations")
+    assert rest[2].startswith("<span>By the eigenvalues of its windows alone: ")
+
+
+def test_the_weave_is_told_by_a_torque_of_any_scale():
+    """The drive makes 0.8 of what it is told; theory's weave is true."""
+    table = settings(until="weave@5 +- 0.02", speeds_m_s=[5.0]) | {"model": "nonlinear"}
+    course = course_by_labels(plan_campaign(table | {"emulated": {"drive_gain": 0.8}}), None)
+    assert {"drive_gain", "more_delay"} < set(course.goal.free)
+    assert np.all(abs(course.values - course.nominal_values) < 2.5 * course.known.stds)
+
+
+def test_reasons_to_doubt_are_said(learnt):
+    document = json.loads((learnt.folder / CAMPAIGN_FILE).read_text())["course"]
+    (exact,) = document["doubts"]
+    assert exact.startswith("the bicycle Silver has no deviations: the interval holds only if it is exactly so")
+    assert exact in (learnt.folder / "report.html").read_text()
+    course = Course(learnt.course.menu, learnt.course.settings.model_copy(update={"until": "steer_damping"}))
+    course.steps = learnt.course.steps
+    course._knowledge.estimate = replace(course.known, values=np.array([-0.3, 0.0]), covariance=1e-6 * np.eye(2))
+    course._knowledge.misfit = 3.0
+    doubts = " ".join(course.doubts)
+    assert "is a reason to doubt: friction takes energy and gives none" in doubts
+    assert "3 times the noise of the sensors unexplained" in doubts
 
 
 def test_it_keeps_to_its_belt(learnt):
@@ -157,6 +180,7 @@ def test_it_chooses_what_tells_most_for_its_time():
         ({"until": "drive_gain +- none"}, "wanted a standard deviation above 0"),
         ({"until": "happiness +- 1"}, "happiness"),
         ({"until": "verdict"}, "a verdict wants another model"),
+        ({"until": "weave@20 +- 0.02"}, "weave@20 lies outside the speeds of the menu, 5 to 6.5 m/s"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_a_sentence(change, words, tmp_path):
