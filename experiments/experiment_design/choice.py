@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
+from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
 from riderless.experiments.dynamics import Theory
 from riderless.models.array_types import Array
@@ -33,12 +34,15 @@ class Measurement:
         s, of the measurement itself.
     v : float
         Speed it is made at [m/s].
+    bent : (p,) or None
+        What large motion adds to the score of the quantities; None where that is not counted.
     """
 
     name: str
     information: Array
     duration: float
     v: float
+    bent: Array | None = None
 
     def __repr__(self) -> str:
         return f"<Measurement '{self.name}': {self.duration:.3g} s>"
@@ -256,3 +260,19 @@ def window_information(
     there = {name: theory.nominal(name) for name in names} | dict(values or {})
     jacobian = linearise(averaged, there, names, QUANTITY_STEP * scales, stds).jacobian * scales
     return np.asarray(jacobian.T @ jacobian)
+
+
+def large_motion_score(averaged: AveragedWindow, names: Sequence[str], stds: Mapping[str, float] = {}) -> Array:
+    """Score (p,) of quantities, in their scales, by the motion of one window beyond the linear one.
+
+    Parameters
+    ----------
+    averaged : AveragedWindow
+    names, stds
+        As of `window_information`.
+    """
+    scales, theory = scales_of(averaged.theory, names), averaged.theory
+    nominal = {name: theory.nominal(name) for name in names}
+    start = linearise(averaged, nominal, names, QUANTITY_STEP * scales, stds).start
+    found = linearise(with_large_motion(averaged, nominal, start), nominal, names, QUANTITY_STEP * scales, stds)
+    return np.asarray((found.jacobian * scales).T @ found.beyond)

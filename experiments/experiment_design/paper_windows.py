@@ -98,7 +98,7 @@ def paper_theory(rig: Rig, controller: Controller | None, sensors: Sensors) -> T
     return loop_theory(rig, controller, controller.method, sensors.stds)
 
 
-def kick_amplitude(rig: Rig, controller: Controller, v: float, kick: PaperKick) -> float:
+def kick_amplitude(rig: Rig, controller: Controller, v: float, kick: PaperKick, most_lean: float = np.inf) -> float:
     """Find the size [N m, rad/s or rad] of a kick by the drive that uses its share of the limits; raises InputError.
 
     Parameters
@@ -108,9 +108,12 @@ def kick_amplitude(rig: Rig, controller: Controller, v: float, kick: PaperKick) 
     v : float
         Speed [m/s].
     kick : PaperKick
+    most_lean : float
+        rad, by theory.
     """
     one = Excitation("kicks", 1.0, 4.0, f_low=0.1, f_high=0.5 / kick.duration)
-    return amplitude_within_limits(rig, controller, v, one, kick.size)
+    lean = excited_loop(rig, controller, v).peaks(one.samples(rig.rate))["lean"]
+    return min(amplitude_within_limits(rig, controller, v, one, kick.size), most_lean / lean)
 
 
 def wheel_excursion(rig: Rig, controller: Controller, v: float, played: Array) -> float:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riderless.experiments.analysis.identification.identify import MODEL_ERROR
 from riderless.experiments.experiment_design.choice import (
     Measurement,
     TimeCosts,
     best_plan,
     covariance_of,
+    large_motion_score,
     time_taken,
     window_information,
 )
@@ -146,6 +148,7 @@ def _correlation(information: Array, one: Array, other: Array) -> float:
 
 
 NOBODY_KICKS = "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
+MOST_LEAN = 0.044  # rad, by theory, that a kick by the drive may make: as in experiments that run themselves
 MOST_TIME = 1000.0  # times that planned, up to which it is said how long a precision takes
 
 
@@ -290,13 +293,17 @@ def _paper_measurements(
                     refused.append(f"{name} at {v:g} m/s: the bicycle falls (an eigenvalue of {growth:+.2g} 1/s)")
                     continue
                 try:
-                    amplitude = kick_amplitude(lab.rig, controller, v, kick) if controller and kick.by == "drive" else 0
+                    amplitude = 0.0
+                    if controller and kick.by == "drive":
+                        amplitude = kick_amplitude(lab.rig, controller, v, kick, MOST_LEAN)
                     window = paper_window(theory, v, lab.spacing, kick, amplitude, sensors)
-                    told = lab.kicks_per_run * window_information(window, goal.free, stds=_averaged(stds, window.dt))
+                    noise = _averaged(stds, window.dt)
+                    told = lab.kicks_per_run * window_information(window, goal.free, stds=noise)
+                    bent = lab.kicks_per_run * large_motion_score(window, goal.free, noise)
                 except InputError as error:
                     refused.append(f"{label}: {error}")
                     continue
-                found.append(Measurement(label, told, lab.kicks_per_run * lab.spacing, v))
+                found.append(Measurement(label, told, lab.kicks_per_run * lab.spacing, v, bent))
     return found, list(dict.fromkeys(refused))
 
 
@@ -324,10 +331,10 @@ def _plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements
         measurements=tuple(measurements),
         chosen=tuple(chosen),
         taken=time_taken(chosen, lab.costs),
-        stds=goal.stds(told),
-        grid_stds=goal.stds(gathered(goal, grid)),
+        stds=stds_after(goal, chosen),
+        grid_stds=stds_after(goal, grid),
         time_wanted=_time_until(goal, chosen, lab.costs, at_last),
-        stds_at_last=goal.stds(at_last),
+        stds_at_last=np.hypot(goal.stds(at_last), _model_error(goal, chosen)),
         confounded=confounded_quantities(goal, told, measurements),
     )
 
@@ -335,6 +342,17 @@ def _plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements
 def gathered(goal: Goal, plan: Sequence[Measurement]) -> Array:
     """Information (p, p) after the measurements of a plan."""
     return np.asarray(sum((one.information for one in plan), goal.known))
+
+
+def stds_after(goal: Goal, plan: Sequence[Measurement]) -> Array:
+    """Standard deviations (q,), SI, after the measurements of a plan: by noise, and by what theory may have wrong."""
+    return np.hypot(goal.stds(gathered(goal, plan)), _model_error(goal, plan))
+
+
+def _model_error(goal: Goal, plan: Sequence[Measurement]) -> Array:
+    """Part (q,) of the deviations, SI, that the plan made again does not make smaller."""
+    bent = sum((one.bent for one in plan if one.bent is not None), np.zeros(len(goal.free)))
+    return np.asarray(MODEL_ERROR * goal.rows @ np.linalg.solve(gathered(goal, plan), bent))
 
 
 def _equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: float) -> list[Measurement]:
@@ -366,10 +384,13 @@ def _time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_la
         return float("nan")
     if goal.shortfall(at_last) > 1.0:
         return float("inf")
-    told = gathered(goal, plan) - goal.known
+    told, error = gathered(goal, plan) - goal.known, _model_error(goal, plan)
 
     def short(times: float) -> bool:
-        return goal.shortfall(goal.known + times * told) > 1.0
+        information = goal.known + times * told
+        if goal.difference is not None:
+            return goal.shortfall(information) > 1.0
+        return bool(np.any(np.hypot(goal.stds(information), error) > goal.wanted))
 
     low, high = 1e-3, MOST_TIME
     if short(high):

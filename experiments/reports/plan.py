@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.experiment_design.paper_windows import Sensors
-from riderless.experiments.experiment_design.plan import ExperimentPlan, SensorPlan, gathered
+from riderless.experiments.experiment_design.plan import ExperimentPlan, SensorPlan, stds_after
 from riderless.experiments.reports.text import Sentence, TextBlock, TextTable
 
 MINUTE = 60.0  # s
@@ -51,7 +51,7 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
                 "stds_at_last": dict(zip(goal.labels, map(_number, one.stds_at_last), strict=True)),
                 "time_wanted": _number(one.time_wanted),
                 "one_run": {
-                    run.name: dict(zip(goal.labels, map(_number, goal.stds(gathered(goal, [run]))), strict=True))
+                    run.name: dict(zip(goal.labels, map(_number, stds_after(goal, [run])), strict=True))
                     for run in one.measurements
                 },
                 "confounded": [
@@ -89,7 +89,7 @@ def _run_table(plan: ExperimentPlan, one: SensorPlan) -> TextTable:
         [
             [
                 run.name,
-                *(f"{std:.2g}" for std in goal.stds(gathered(goal, [run]))),
+                *(f"{std:.2g}" for std in stds_after(goal, [run])),
                 str(counts[run.name]) if counts[run.name] else "-",
             ]
             for run in one.measurements
@@ -118,7 +118,8 @@ def _sensor_table(plan: ExperimentPlan) -> TextTable:
         ["rad/s, deg", "asked", "plan", "grid", "at last", "min wanted"],
         rows,
         "rad/s, deg: noise of the gyro, step of the encoder; grid: all runs equally\noften; at last: however long; min "
-        "wanted: until all that is asked for is\nreached. By the sensors' noise alone: wind, belt and hand add to it.",
+        "wanted: until all that is asked for is\nreached. By the sensors' noise, and a fifth of what linear theory has "
+        "wrong:\nwind, belt and hand add to it.",
         keys=2,
     )
 
@@ -130,7 +131,7 @@ def _told(plan: ExperimentPlan, one: SensorPlan) -> Iterator[str]:
     for i in np.flatnonzero(goal.wanted < one.stds_at_last):
         yield (
             f"{goal.labels[i]} +- {goal.wanted[i]:g} is never reached, however long: it stays at "
-            f"{one.stds_at_last[i]:.2g}, for what is known of the rest from elsewhere is no better"
+            f"{one.stds_at_last[i]:.2g}, for the rest is known no better from elsewhere, or theory at this lean"
         )
     if np.isfinite(one.time_wanted) and one.time_wanted > plan.time:
         yield f"what is asked for takes about {_minutes(one.time_wanted)} min, {plan.time / MINUTE:g} are planned"

@@ -29,17 +29,20 @@ def test_a_worse_gyro_and_fewer_minutes_tell_less(monkeypatch, capsys):
     good, poor = said["plans"]
     assert poor["stds"]["drive_gain"] > 1.2 * good["stds"]["drive_gain"]
     plan, grid = (np.prod(list(good[which].values())) for which in ("stds", "grid_stds"))
-    assert plan < grid  # their determinant is chosen by
+    assert plan < 1.1 * grid  # chosen by the noise alone
     assert 0.0 < good["taken"] <= said["time"] == 300.0
     assert sum(good["runs"].values()) == 17  # of 12 s, 5 s before each: 300 / 17.0
     _, out, _ = called(monkeypatch, capsys, *SMALL, "--minutes", "2.5", "--json")
     fewer = json.loads(out)["plans"][0]["stds"]["drive_gain"]
-    assert fewer == pytest.approx(2**0.5 * good["stds"]["drive_gain"], rel=0.1)
+    assert 1.0 < fewer / good["stds"]["drive_gain"] < 2**0.5  # theory's own error stays
+    assert good["stds_at_last"]["drive_gain"] > 0.5 * good["stds"]["drive_gain"]
 
 
 def test_the_screen_is_eighty_wide_and_says_how_long_it_takes(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
-    code, out, _ = called(monkeypatch, capsys, *SMALL, "--learn", "drive_gain +- 0.00002, steer_damping")
+    code, out, _ = called(
+        monkeypatch, capsys, *SMALL, "--learn", "drive_gain +- 0.0006, steer_damping", "--minutes", "0.5"
+    )
     assert code == 0
     tables = [line for line in out.splitlines() if not line.startswith("gyro 0.003 rad/s, encoder 0.018 deg: ")]
     assert max(map(len, tables)) <= 80
