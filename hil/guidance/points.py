@@ -48,8 +48,6 @@ def path_through_points(
         raise InputError(
             f"the path {name} wants finite numbers, found x = {P[i, 0]:g} and y = {P[i, 1]:g} in point {i + 1}"
         )
-    if closed and smoothing is not None:
-        raise InputError(f"the path {name} is closed, and smoothing is for open ones: leave it out")
     if closed:
         P = np.vstack([P, P[:1]])
     chords = np.diff(P, axis=0)
@@ -107,7 +105,12 @@ def _spline(u: Array, P: Array, closed: bool, smoothing: float | None) -> CubicS
     if smoothing is not None:
         if not smoothing > 0.0 or len(P) < 5:
             raise InputError(f"smoothing wants a number above 0 and five points, found {smoothing!r} and {len(P)}")
-        P = np.column_stack([make_smoothing_spline(u, each, lam=smoothing)(u) for each in P.T])
+        turns, times = P, u
+        if closed:  # the turns before and after, so that the seam is as smooth as the rest
+            turns = np.vstack([P[:-1], P, P[1:]])
+            times = np.concatenate([u[:-1] - u[-1], u, u[1:] + u[-1]])
+        P = np.column_stack([make_smoothing_spline(times, each, lam=smoothing)(u) for each in turns.T])
+        P[-1] = P[0] if closed else P[-1]
     return CubicSpline(u, P, bc_type="periodic" if closed else "natural")
 
 

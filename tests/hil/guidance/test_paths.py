@@ -154,6 +154,16 @@ def test_measured_points_are_smoothed(tmp_path):
     assert np.interp(smooth.x[inner], x, true) == pytest.approx(smooth.y[inner], abs=0.03)
 
 
+def test_a_measured_loop_is_smoothed_over_its_seam():
+    turned = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
+    points = 8.0 * np.column_stack([np.cos(turned), np.sin(turned)])
+    points += 0.02 * np.random.default_rng(1).standard_normal(points.shape)
+    rough, smooth = (path_through_points(points, closed=True, smoothing=one) for one in (None, 10.0))
+    assert np.max(np.abs(rough.kappa)) > 3.0 / 8.0
+    assert np.abs(smooth.kappa) == pytest.approx(1.0 / 8.0, rel=0.05)
+    assert smooth.kappa[0] == pytest.approx(smooth.kappa[-1], rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
