@@ -160,5 +160,5 @@ class Knowledge:
         robust = robust_covariance(there, prior)[0] / np.outer(self.goal.scales, self.goal.scales)
         moves = [one.jacobian * self.goal.scales for one in there]
         told = sum((J.T @ J for J in moves), self.goal.known.copy())
-        error = model_error(there, width) / self.goal.scales
+        error = model_error(there, prior) / self.goal.scales
         return np.asarray(robust * max(1.0, len(x) / float(np.trace(told @ robust))) + np.outer(error, error)), error

@@ -45,7 +45,11 @@ MIN_SPEED_SCALED = 0.01  # m/s; at rest the speed's error does nothing
 SPEED_SHARE = 1e-3  # of the speed, for the difference quotient by its error
 OFFSET_PRECISION = 1e-9  # prior weight of a channel's offset, in its size: nothing is known
 NOMINAL, VARIED = 0, slice(1, None)  # of the theories that a linearisation compares
-MEASURED, BEYOND, MODELLED = 0, 1, slice(2, None)  # columns of a channel: so also of its large motion, of each unknown
+MEASURED, BEYOND_LINEAR, MODELLED = (
+    0,
+    1,
+    slice(2, None),
+)  # columns of a channel: so also of its large motion, of each unknown
 WANDER_KEPT = 0.9  # of a wander, from one averaged row to the next: forgotten in 0.2 s, a third of a period
 TURNING_RATE = 0.05  # rad/s of steer, beyond which dry friction has its sign and its size
 TURNING_TIME = 0.05  # s, over which the steer rate is taken for that sign
@@ -194,7 +198,7 @@ def linearise(
         moves[name][:, OF_SPEED] *= averaged.v_std / (SPEED_SHARE * max(float(averaged.v.mean()), MIN_SPEED_SCALED))
     moved = np.vstack([change / weights[name] for name, change in averaged.whitened(moves).items()])
     moved = np.vstack([moved, np.zeros((len(prior) + 1, moved.shape[1]))])
-    y, bent = np.append(y, 0.0), np.append(rows[:, BEYOND], 0.0)
+    y, bent = np.append(y, 0.0), np.append(rows[:, BEYOND_LINEAR], 0.0)
     G = np.column_stack([np.vstack([G, np.zeros(G.shape[1])]), moved[:, OF_SPEED]])
     G[-1, OF_SPEED] = 1.0  # the prior of that unknown
     q, r = np.linalg.qr(G)
