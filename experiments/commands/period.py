@@ -14,14 +14,14 @@ def period(
         list[Path] | None, typer.Argument(help="Recordings (CSV with t, gx, gy, gz): several are trials of one swing.")
     ] = None,
     torsion: Annotated[bool, typer.Option("--torsion", help="On a torsion rod: no correction for amplitude.")] = False,
-    swings: Annotated[int, typer.Option("--swings", help="Stopwatch: swings counted.", min=0)] = 0,
+    swings: Annotated[int, typer.Option("--swings", help="Stopwatch: swings counted.", min=0, max=10_000)] = 0,
     total: Annotated[str, typer.Option("--total", help="Stopwatch: their time [s]; several with commas.")] = "",
     hand: Annotated[float, typer.Option("--hand", help="Stopwatch: standard deviation [s] of one press.")] = 0.1,
     start: Annotated[float, typer.Option("--start-deg", help="Stopwatch: amplitude at first [deg].")] = 0.0,
     end: Annotated[float, typer.Option("--end-deg", help="Stopwatch: amplitude at last [deg].")] = 0.0,
     example: Annotated[bool, typer.Option("--example", help="Write an example of a recording to LOG.")] = False,
     true_period: Annotated[float, typer.Option("--true-period", help="Of the example [s].", min=0.1, max=10.0)] = 1.6,
-    seed: Annotated[int, typer.Option("--seed", help="Of the example's noise.", min=0)] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Of the example's noise.", min=0, max=MOST_SEED)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure the period of small undamped swings: corrected for amplitude and damping, with its deviation."""

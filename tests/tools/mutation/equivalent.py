@@ -25,7 +25,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "step - clock.last_us + 2 ** 31 -> step - clock.last_us - 2 ** 31": "the same number of 32 bits",
     },
     "firmware_interface/node/protocol.py": {
-        "number: 1 -> 2 in return np.zeros(1, RECEIVER)[0]": _ONE_RECORD,
         "term left out: n < _HEADER_SIZE or": _LENGTH,
         "comparison: n < _HEADER_SIZE ->": _LENGTH,
         "number: 1 -> 2 in receiver.started = 1": _YES,

@@ -32,7 +32,10 @@ def judged(monkeypatch, pitch=0.0, gyro_scale=1.0):
     monkeypatch.setattr(simulated_run, "emulated_node", pitched)
     rig = Rig(replace(load_bicycle("DelftSbW2024"), std={}))
     gains = design(rig.bicycle, "lqr", (3.0, 4.0, 5.0), rig.timing, **gentle_options(rig.bicycle, "lqr"))
-    runs = [simulated_run.simulate(rig.bicycle, gains, speed=v, kicks=KICKS, duration=16.0, rig=rig) for v in SPEEDS]
+    runs = [
+        simulated_run.simulate(rig.bicycle, gains, speed=v, kicks=KICKS, duration=16.0, rig=rig, model="linear")
+        for v in SPEEDS
+    ]
     return analyze([response_of_run(run) for run in runs]).verdicts[0]
 
 

@@ -55,7 +55,6 @@ REFUSED = {
     ],
     "wanted a readable file of a known format": [
         "analyze picture.png",
-        f"analyze log-utf16.csv {MAPPED}",
         f"analyze log-binary.csv {MAPPED}",
     ],
     "values in every row": [
