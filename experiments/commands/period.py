@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riderless.experiments.commands._whole_numbers import MOST_SEED
+
 if TYPE_CHECKING:
     from riderless.models.measured.periods import Period
 
