@@ -100,7 +100,7 @@ def logged(folder, place, seconds, played):
     heavy = replace(bicycle, mB=bicycle.mB + 5.0)
     rig = his_machine(heavy)
     law = replace(his_law(rig.timing), bicycle=heavy)
-    run = simulate(heavy, law, speed=row["v"], duration=seconds, rig=rig, excitation=played, seed=place, model="nonlinear")
+    run = simulate(heavy, law, speed=row["v"], duration=seconds, rig=rig, excitation=played, seed=place)
     ridden = run.ticks[run.ticks["state"] == State.RUNNING]
     table = {
         "time": ridden["t"] - ridden["t"][0],
