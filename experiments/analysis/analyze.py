@@ -104,7 +104,7 @@ def analyze_responses(
     rejected: list[Rejected] = []
     stops = stops_by_bicycle(responses)
     for response in responses:
-        why = _unpredicted(response)
+        why = _why_not_linear(response)
         response.forget()
         if why:
             rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
@@ -134,7 +134,7 @@ def analyze_responses(
     return replace(analysis, comparisons=tuple(in_conditions(analysis.comparisons)))
 
 
-def _unpredicted(response: Response) -> str:
+def _why_not_linear(response: Response) -> str:
     """Say why theory has nothing to say of a response: its controller has no linearisation; mostly empty."""
     v = float(np.median(response.v))
     if response.theory is None or not 0.0 <= v <= FASTEST_LOG:

@@ -48,9 +48,9 @@ def pooled_means(
     repeats : sequence of ((n,), (n,)), optional
         What the effect is estimated from; the groups themselves when omitted.
     """
-    told = groups if repeats is None else repeats
-    between = between_run_variance([y for y, _ in told], [var for _, var in told])
-    dof = sum(max(len(y) - 1, 0) for y, _ in told)
+    repeats = groups if repeats is None else repeats
+    between = between_run_variance([y for y, _ in repeats], [var for _, var in repeats])
+    dof = sum(max(len(y) - 1, 0) for y, _ in repeats)
     tail = 0.5 + 0.5 * CONFIDENCE_LEVEL
     k = float(stdtrit(dof, tail) if dof else ndtri(tail))
     return [_pool(y, np.maximum(var, MIN_VARIANCE), between, k) for y, var in groups]

@@ -38,9 +38,7 @@ def forced_windows(response: Response) -> list[AveragedWindow]:
         for a, b in played_parts(response)
         for first, last in _stretches(response, a, b)
     ]
-    return [
-        AveragedWindow.of(Segment(response, one)) for one in windows if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE
-    ]
+    return _at_steady_speed(response, windows)
 
 
 def _at_steady_speed(response: Response, windows: Sequence[Window]) -> list[AveragedWindow]:
@@ -70,9 +68,7 @@ def kicked_windows(response: Response) -> list[AveragedWindow]:
         last = last if usable[start:last].all() else start + int(np.argmin(usable[start:last]))
         if first >= 0 and usable[first:start].all() and (last - start) * dt >= rules.rest / 2.0:
             found.append(make_window(response, first, last, f"kick by the drive at {response.t[start]:.2f} s"))
-    return [
-        AveragedWindow.of(Segment(response, one)) for one in found if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE
-    ]
+    return _at_steady_speed(response, found)
 
 
 def require_known_input(response: Response, windows: Sequence[AveragedWindow]) -> None:

@@ -175,22 +175,24 @@ def leaves_more(segment: Segment, start: InitialState, than: InitialState) -> bo
     start, than : InitialState
         Of the motion asked about, and of the other one.
     """
-    ys, free = _measured(segment), _offsets(segment.window)
-    left, other = (_residuals(ys, (one.lean_rate, one.steer), free) for one in (start, than))
+    left, other = _left_by(segment, start), _left_by(segment, than)
     return any(np.std(y) > MOST_UNEXPLAINED * np.std(z) for y, z in zip(left, other, strict=True))
 
 
 def likelihood_gain(segment: Segment, start: InitialState, than: InitialState) -> float:
     """Log likelihood by which a motion explains the measured signals better than another one, of white residuals."""
-    ys, free = _measured(segment), _offsets(segment.window)
-    left, other = (_residuals(ys, (one.lean_rate, one.steer), free) for one in (start, than))
+    left, other = _left_by(segment, start), _left_by(segment, than)
     return float(sum(len(y) * np.log(np.std(z) / np.std(y)) for y, z in zip(left, other, strict=True)))
+
+
+def _left_by(segment: Segment, start: InitialState) -> list[Array]:
+    """Residual (n,) of each measured signal beside a motion, less its free offsets."""
+    return _residuals(_measured(segment), (start.lean_rate, start.steer), _offsets(segment.window))
 
 
 def _explains(segment: Segment, start: InitialState) -> bool:
     """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
-    ys = _measured(segment)
-    for y, left in zip(ys, _residuals(ys, (start.lean_rate, start.steer), _offsets(segment.window)), strict=True):
+    for y, left in zip(_measured(segment), _left_by(segment, start), strict=True):
         noise = white_noise_variance(y) ** 0.5
         if np.std(left) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
             return False

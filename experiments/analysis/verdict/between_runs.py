@@ -23,9 +23,8 @@ from riderless.models.array_types import Array
 EFFECT_RATIOS = np.geomspace(0.1, 1e4, 16)  # variances of an effect, over the windows' usual variance
 ADDED_SCATTER = 4.0  # times the scatter of what was measured, from which on that of the residuals is the model's
 NOTHING_BETWEEN = 0.5  # least prior probability that no effect is there, in neither part
-USUAL_EFFECT = (
-    5.0  # times the windows' noise, the prior's standard deviation: published pushes scatter by three to five
-)
+# the prior's standard deviation: pushes that were published scatter by three to five times the error of one fit
+USUAL_EFFECT = 5.0  # times the noise of the windows
 
 
 @dataclass(frozen=True)

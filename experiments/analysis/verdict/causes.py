@@ -93,12 +93,11 @@ def _alike(
     with np.errstate(divide="ignore", invalid="ignore"):
         moves = slopes.T @ precise[:, 0] / sizes
     left = residual @ precise[:, 0] - np.nan_to_num(moves**2 * sizes)
-    found = []
+    theory, found = group[0].segment.theory, []
     for i in np.argsort(left)[:ALIKE_TRIED]:
         cause = next(one for one in ranked if one.name == names[i])
         if left[i] > tried[0].chi2_left + LIKELIHOOD_BOUND or not np.isfinite(moves[i]):
             break
-        theory = group[0].segment.theory
         moved = nearest_possible(theory, cause.name, cause.nominal + float(moves[i]))
         cause = replace(cause, moved=moved, deviations=(moved - cause.nominal) / theory.usual(cause.name))
         try:

@@ -59,10 +59,15 @@ def why_withheld(group: Sequence[Comparison]) -> str:
     group : sequence of Comparison
         Windows of one bicycle.
     """
+    return _why_not_judged(group) or why_not_in_wind(group)
+
+
+def _why_not_judged(group: Sequence[Comparison]) -> str:
+    """Reason for which no verdict may be given in any air; empty if one may."""
     fitted = {c.fit.estimator for c in group}
     reasons = [c.segment.response.unpredicted for c in group]
     reasons += [why for name, why in UNCALIBRATED.items() if name in fitted]
-    return next(filter(None, reasons), "") or _why_not_repeated(group) or why_not_in_wind(group)
+    return next(filter(None, reasons), "") or _why_not_repeated(group)
 
 
 def _why_not_repeated(group: Sequence[Comparison]) -> str:
@@ -282,11 +287,12 @@ def bicycle_verdict(
     """
     tell("joint test")
     fit, untold = attempt("the joint test", lambda: fit_campaign(group), CampaignFit((), 0j, 0.0, 1.0))
-    withheld, _ = attempt("the wind", lambda: why_withheld(group), "") if fit.conditions else ("", "")
-    if withheld and withheld == why_not_in_wind(group):
-        tell("friction in place of wind")
-        nothing: list[Comparison] = []
-        still, _ = attempt("friction", lambda: moved_by_friction(group), nothing)
+    withheld, _ = attempt("the wind", lambda: _why_not_judged(group), "") if fit.conditions else ("", "")
+    if fit.conditions and not withheld:
+        withheld, _ = attempt("the wind", lambda: why_not_in_wind(group), "")
+        still: list[Comparison] = []
+        if withheld:
+            still, _ = attempt("friction", lambda: moved_by_friction(group), still)
         if still:
             group, withheld = still, ""
             fit, untold = attempt("the joint test", lambda: fit_campaign(group), fit)
