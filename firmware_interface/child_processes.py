@@ -30,20 +30,26 @@ _environment = threading.RLock()  # it is one for all threads
 
 
 def start_python(
-    *arguments: str, variables: Mapping[str, str] | None = None, **options: Any
+    *arguments: str, variables: Mapping[str, str] | None = None, apart: bool = False, **options: Any
 ) -> "subprocess.Popen[bytes]":
     """Start an interpreter that finds what is installed, and nothing in the current folder.
 
     Parameters
     ----------
-    *arguments : str
-        What stands behind ``python`` on a command line.
     variables : mapping or None
         Of its environment, beside those of this process.
+    apart : bool
+        Ctrl-C at the terminal does not reach it.
+    *arguments : str
+        What stands behind ``python`` on a command line.
     **options
         As `subprocess.Popen` takes them.
     """
     environment = {**os.environ, **(variables or {})}
+    if apart and sys.platform == "win32":
+        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
+    elif apart:
+        options["start_new_session"] = True
     return subprocess.Popen([sys.executable, "-P", *arguments], env=environment, **options)
 
 
@@ -66,6 +72,10 @@ class _QuietProcess(SpawnProcess):
 
     def start(self) -> None:
         """Start it; an interrupt that comes meanwhile reaches this thread afterwards."""
+        if sys.platform == "win32":  # which has no masks: `end_with_parent` ignores the signal
+            with _safe_path():
+                super().start()
+            return
         with _safe_path():
             resource_tracker.ensure_running()  # begun by the start below, it would lift the mask
             before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPT)
@@ -106,11 +116,14 @@ def end_with_parent() -> None:
             parent.join()
             os._exit(1)
 
+    if sys.platform == "win32":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def new_worker_pool(processes: int, begin: Callable[[], None] = end_with_parent) -> ProcessPoolExecutor:
     """Make a pool of quiet processes; each calls ``begin`` first."""
     with _safe_path():
-        resource_tracker.ensure_running()  # the locks of a pool would begin it
+        if sys.platform != "win32":
+            resource_tracker.ensure_running()  # the locks of a pool would begin it
         return ProcessPoolExecutor(processes, mp_context=QUIET_SPAWN, initializer=begin)

@@ -1,14 +1,13 @@
 """Serial ports: find, open, ask and listen. The only importer of pyserial.
 
-pyserial opens and configures; afterwards the loop reads and writes the file descriptor.
+pyserial opens and configures; afterwards the loop reads and writes the file descriptor. What only Linux and macOS have
+is imported where a port is opened, so that Windows can list ports and read drivers.
 """
 
 import errno
-import fcntl
 import glob
 import os
 import select
-import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -51,6 +50,9 @@ class SerialPort:
     def close(self) -> None:
         """Close and unlock; harmless when closed already."""
         if self._device.is_open:
+            import fcntl
+            import termios
+
             with suppress(OSError):  # the port is gone
                 fcntl.ioctl(self.fd, termios.TIOCNXCL)  # a pseudo-terminal may outlive us, and would stay closed
         self._device.close()
@@ -78,6 +80,9 @@ def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
         If there is no such port, it may not be opened, another program has it, or it is no serial
         port at all.
     """
+    import fcntl
+    import termios
+
     try:
         device = serial.Serial(path, baud, timeout=0, write_timeout=0, exclusive=True)
     except (OSError, ValueError) as problem:  # pyserial's SerialException is an OSError
@@ -150,6 +155,8 @@ def _read(port: SerialPort) -> bytes:
 
 def _tell_nothing_from_the_end(fd: int) -> None:
     """Let a read that finds nothing fail with EAGAIN; pyserial's setting returns 0 bytes for both."""
+    import termios
+
     settings = termios.tcgetattr(fd)
     settings[_CONTROL_CHARACTERS][termios.VMIN] = 1
     termios.tcsetattr(fd, termios.TCSANOW, settings)

@@ -169,5 +169,5 @@ def _is_same(target: Path, other: Path) -> bool:
 
 def _sync(path: Path) -> None:
     """Wait until the disk has the content, so that a power cut does not leave an empty file under the name."""
-    with path.open("rb") as file:
+    with path.open("r+b") as file:  # for writing, or Windows does not sync it
         os.fsync(file.fileno())

@@ -24,6 +24,7 @@ CLEAN = {"hil/one.py": '"""One."""\nimport riderless.hil.two\n', "hil/two.py": '
         ("hil/three.py", '"""Three, unlike `Four.five`."""\n', "five is no name of the code"),
         ("hil/three.py", '"""Three.\n\nReturns\n-------\nfour : Four\n"""\n', "Four is no name of the code"),
         ("hil/three.py", "def three(path):\n    return path.read_text()\n", "read_text without an encoding"),
+        ("hil/three.py", "import termios\n", "termios is imported with the file"),
     ],
 )
 def test_a_planted_violation_is_found(path, text, sentence):

@@ -4,9 +4,10 @@ A campaign that was stopped goes on in its folder: runs that ended in success ar
 are kept too, with their reason, and made again. A run that was killed has no stop record and says so.
 """
 
-import fcntl
+import errno
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -272,11 +273,23 @@ def lock_folder(folder: Path) -> Iterator[None]:
     InputError
         Somebody does.
     """
-    fd = os.open(folder, os.O_RDONLY)
+    if sys.platform == "win32":  # where a folder cannot be opened
+        import msvcrt
+
+        fd = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_BINARY | os.O_TEMPORARY)
+    else:
+        import fcntl
+
+        fd = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            if sys.platform == "win32":
+                msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+                raise
             raise InputError(
                 f"another riderless is at work in {folder}: wait for its end, or give another --out"
             ) from None

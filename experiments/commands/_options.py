@@ -1,5 +1,6 @@
 """Options that several commands share, and what each of them asks for."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -12,6 +13,17 @@ from riderless.models.errors import InputError
 if TYPE_CHECKING:
     from riderless.hil.live.feed import LiveFeed
     from riderless.hil.logs.header import RunHeader
+
+
+_RUNS_ANYWHERE = "`riderless simulate`, `campaign --lockstep`, `analyze` and all else without a device run here"
+
+
+def require_linux(what: str, instead: str = _RUNS_ANYWHERE) -> None:
+    """Refuse what needs the real-time loop and its serial lines on another system; raises InputError."""
+    if sys.platform != "linux":
+        system = {"win32": "Windows", "darwin": "macOS"}.get(sys.platform, sys.platform)
+        raise InputError(f"{what} needs Linux, found {system}: {instead}")
+
 
 # Option ``--yes-arm-unattended`` of the commands that arm a real machine: the one place where they ask for a person.
 #

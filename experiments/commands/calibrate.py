@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import ArmUnattended, names_in, refuse_ignored, require_attended
+from riderless.experiments.commands._options import (
+    ArmUnattended,
+    names_in,
+    refuse_ignored,
+    require_attended,
+    require_linux,
+)
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,6 +47,7 @@ def calibrate(
     A person does what each step asks and presses Enter when ready. Any key ends a step in which the drive is
     on; Ctrl-C ends everything, with the drive off and the file as it was. Exit code 1 if a step failed.
     """
+    require_linux("riderless calibrate")
     import math
 
     from riderless.experiments.commands._machines import paths_of, require_one_machine

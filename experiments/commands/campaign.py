@@ -13,6 +13,7 @@ from riderless.experiments.commands._options import (
     refuse_ignored,
     require_allowed_laws,
     require_attended,
+    require_linux,
 )
 from riderless.experiments.commands._too_busy import TOO_BUSY
 from riderless.experiments.commands._whole_numbers import MOST_SEED
@@ -86,6 +87,8 @@ def campaign(
 
     require_allowed_laws(file, controller or ())
     whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
+    if not whole.lockstep:
+        require_linux("a campaign in real time", "give --lockstep for simulated time")
     wired = whole.machine is not None and not (whole.usual or emulated or whole.lockstep)
     if whole.lockstep:
         why = "simulated time has no priority, and is over before anybody looks; leave it out, or run in real time"

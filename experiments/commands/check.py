@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import ArmUnattended, require_attended
+from riderless.experiments.commands._options import ArmUnattended, require_attended, require_linux
 
 if TYPE_CHECKING:
     from riderless.hil.commissioning.steps import Step, StepResult
@@ -26,6 +26,7 @@ def check(
     The front wheel hangs free for the last steps. Ctrl-C ends it at once, with the drive off. Exit code 1 if
     anything is not in order.
     """
+    require_linux("riderless check")
     from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of
     from riderless.experiments.emulation.workstand import start_by_hand
     from riderless.experiments.terminal.console import emit_json, progress_screen

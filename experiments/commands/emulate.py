@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust
+from riderless.experiments.commands._options import Trust, require_linux
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.models.errors import InputError
 
@@ -31,6 +31,7 @@ def emulate(
     Connect with the `riderless run` that it prints, which names the same bicycle. A person holds it until the
     drive has been on for half a second, and catches it when the drive goes off.
     """
+    require_linux("riderless emulate")
     import shlex
     import sys
     import time

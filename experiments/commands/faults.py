@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import refuse_ignored
+from riderless.experiments.commands._options import refuse_ignored, require_linux
 from riderless.experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
 from riderless.models.errors import InputError
 
@@ -137,6 +137,7 @@ def _case(case: str, seed: int, options: "CaseOptions") -> "FaultCase":
 
 def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
     """Play the cases with real components, or one of them."""
+    require_linux("riderless faults --real-time", "leave --real-time out")
     from tempfile import TemporaryDirectory
 
     from riderless.experiments.fault_injection.realtime import campaign as realtime

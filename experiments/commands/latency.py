@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import Force, refuse_ignored
+from riderless.experiments.commands._options import Force, refuse_ignored, require_linux
 from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS
 from riderless.hil.output_file import OutputFile, files_read
 from riderless.models.errors import InputError
@@ -42,6 +42,7 @@ def latency(
     Run it before a session, under the load of a session, for as long as you have patience. The drive stays
     off. A test under load is kept, and `riderless run` asks for a recent one. See docs/latency.md.
     """
+    require_linux("riderless latency")
     import json
 
     from riderless.experiments.commands._machines import rig_of

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import LawFilesOption, Preset, know_law, require_law_of
+from riderless.experiments.commands._options import LawFilesOption, Preset, know_law, require_law_of, require_linux
 from riderless.experiments.commands._whole_numbers import MOST_PROCESS
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 from riderless.models.errors import InputError
@@ -58,6 +58,8 @@ def live(
     how = {"mapping": mapping, "preset": preset, "bicycle": bicycle, "trust": trust}
     if run is None and any(how.values()):
         refuse_unused(0, **how)
+    if run is None:
+        require_linux("the page of a run that goes on", "name a finished run, or use `riderless play`")
     if run is None and process is None and next(find_shared_areas(), None) is None:
         raise InputError(
             "no run goes on on this computer: start `riderless run` in another terminal, or name a finished run"

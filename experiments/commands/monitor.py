@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Force
+from riderless.experiments.commands._options import Force, require_linux
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def monitor(
     force: Force = False,
 ) -> None:
     """Show what the devices say, in SI units and the bicycle's axes; the drive stays off."""
+    require_linux("riderless monitor")
     from rich.live import Live
 
     from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of

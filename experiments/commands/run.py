@@ -14,6 +14,7 @@ from riderless.experiments.commands._options import (
     feed_of,
     refuse_ignored,
     require_attended,
+    require_linux,
 )
 from riderless.experiments.commands._path import (
     PathOption,
@@ -87,6 +88,7 @@ def run(
     [ and ], or the arrows, kick it to the left and to the right. A real one is armed without a terminal only with
     --yes-arm-unattended. Exit code 1: machine or program failed; 3: this computer was too busy.
     """
+    require_linux("riderless run")
     from riderless.experiments.commands._machines import (
         emulated_rig_of,
         gains_of,

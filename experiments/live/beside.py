@@ -5,7 +5,6 @@ nothing that happens here reaches the machine.
 """
 
 import json
-import select
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -101,7 +100,7 @@ class LiveTeller:
                 elif self._shared is not None:
                     self._tell(now)
                 patience = self._alone(self._shared is not None)
-                select.select([self._server.fileno()], [], [], min(patience, DIGEST_EVERY))
+                self._server.wait_for_requests(min(patience, DIGEST_EVERY))
                 for request in self._server.requests():
                     self._heed(request)
                 if self._pid is not None and self._shared is None and not Path(f"/proc/{self._pid}").exists():

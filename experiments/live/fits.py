@@ -4,6 +4,7 @@ They take seconds of a processor, so they are made in a process of their own, wh
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -190,5 +191,6 @@ def _said(c: Comparison) -> str:
 
 def _begin_fitter() -> None:
     end_with_parent()
-    with suppress(OSError):
-        os.nice(_NICE)
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.nice(_NICE)

@@ -1,8 +1,9 @@
-"""Live server started and spoken to: a socket bound here, a small process of its own, lines of JSON both ways."""
+"""Live server in a small process of its own: a socket bound here, lines of JSON both ways."""
 
 import errno
 import json
 import os
+import queue
 import socket
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from riderless.hil.runners.operator import heeding
 from riderless.models.errors import InputError
 
 _PATIENCE = 3.0  # s, for the server to end by itself
-_MOST_READ = 1 << 16  # bytes of requests at a time
+_REQUESTS_KEPT = 1024  # that nobody has taken yet
 
 
 class LiveServerProcess:
@@ -53,18 +54,25 @@ class LiveServerProcess:
         name = f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{self.port}/?token={self.token}"
         with listening:
+            handed: dict[str, Any] = {"pass_fds": (listening.fileno(),)}
+            place = ("--socket", str(listening.fileno()))
+            if sys.platform == "win32":  # where a child cannot inherit a socket: it binds the same port again
+                listening.close()
+                handed, place = {}, ("--port", str(self.port))
             self._process = start_python(
-                *("-m", "riderless.experiments.live.server", "--socket", str(listening.fileno()), "--host", host),
+                *("-m", "riderless.experiments.live.server", *place, "--host", host),
                 variables={TOKEN_VARIABLE: self.token},
+                apart=True,  # Ctrl-C is for the teller, which ends the server
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                pass_fds=(listening.fileno(),),
-                start_new_session=True,  # Ctrl-C is for the teller, which ends the server
+                **handed,
             )
-        assert self._process.stdin
-        assert self._process.stdout
-        os.set_blocking(self._process.stdout.fileno(), False)
-        self._rest = b""
+        if sys.platform == "win32":
+            assert self._process.stdout
+            self._process.stdout.readline()  # it listens
+        self._requests: queue.Queue[dict[str, Any]] = queue.Queue(_REQUESTS_KEPT)
+        self._requested = threading.Event()
+        threading.Thread(target=self._receive_requests, name="requests of pages", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -89,18 +97,23 @@ class LiveServerProcess:
 
     def requests(self) -> Iterator[dict[str, Any]]:
         """Give what pages have asked for since the last call, validated by the server."""
-        assert self._process.stdout
-        with suppress(OSError):
-            while part := os.read(self._process.stdout.fileno(), _MOST_READ):
-                self._rest += part
-        *lines, self._rest = self._rest.split(b"\n")
-        for line in lines:
-            yield dict(json.loads(line))
+        self._requested.clear()
+        with suppress(queue.Empty):
+            while True:
+                yield self._requests.get_nowait()
 
-    def fileno(self) -> int:
-        """Descriptor that is readable when a page has asked for something."""
+    def wait_for_requests(self, timeout: float) -> None:
+        """Wait until a page has asked for something, or the server is gone, for ``timeout`` s at most."""
+        self._requested.wait(timeout)
+
+    def _receive_requests(self) -> None:
+        """Read what the server writes, until it ends."""
         assert self._process.stdout
-        return self._process.stdout.fileno()
+        for line in self._process.stdout:
+            with suppress(queue.Full):
+                self._requests.put_nowait(dict(json.loads(line)))
+            self._requested.set()
+        self._requested.set()
 
     def close(self) -> None:
         """End the server; harmless when it is gone."""
@@ -175,7 +188,7 @@ def open_page() -> None:
     command = ["-m", "riderless.experiments.cli", "live", "--process", str(os.getpid()), "--port", str(free_port())]
     for law in named_laws():  # of the run that begins: its kicks are fitted with it
         command += ["--controller", law.path]
-    page = start_python(*command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+    page = start_python(*command, apart=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
     threading.Thread(target=page.wait, name="page", daemon=True).start()  # one that fails would stay as a zombie
 
 

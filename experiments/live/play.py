@@ -1,6 +1,6 @@
 """Play: an emulated bicycle on the page that arms and starts itself again, and whatever a person does to it."""
 
-import os
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -300,13 +300,13 @@ class _Ride:
     def _tell_digest(self, row: np.void, rate: float) -> None:
         log = next(self.folder.glob("*.mcap"), None)
         size = log.stat().st_size if log else None
-        room = os.statvfs(self._toy.out)
+        room = shutil.disk_usage(self._toy.out)
         told = self._narrator.status(
             row,
             ground_forces=self._toy.ground_forces(),
             recording=str(self.folder),
             recording_bytes=size,
-            disk_left=room.f_bavail * room.f_frsize,
+            disk_left=room.free,
             age_s=0.0,
             pace=round(rate, 2),
         )

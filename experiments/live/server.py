@@ -1,6 +1,6 @@
 """Live server: one small process between a run and the pages that look on.
 
-    python -m riderless.experiments.live.server --socket FD
+    python -m riderless.experiments.live.server --socket FD   (on Windows --port N)
 
 It knows no bicycle. What pages are to hear comes as lines of JSON on standard input, from the teller that started it;
 the rows of a run it reads itself from the memory that the run shares, so that they and STOP go on when the teller is
@@ -14,6 +14,7 @@ import logging
 import os
 import socket
 import sys
+import threading
 from collections import deque
 from contextlib import suppress
 from functools import partial
@@ -88,6 +89,7 @@ def _find_page_file(path: str) -> _PageFile | None:
 PERIOD = 1.0 / 30.0  # s between two batches of rows
 _WIRE_LIMIT = 1 << 16  # bytes that the library keeps before it makes a sender wait; nobody waits here
 _LONGEST_LINE = 1 << 24  # bytes, of the teller
+_MOST_READ = 1 << 16  # bytes at a time
 BEAT_EVERY = 1.0  # s; pages give a link up that is silent for longer
 _ADMISSION_TIME = 5.0  # s from accepting a socket until it has shown the token, or has got its file
 _PRESSES_KEPT = 256  # names of presses that were heard
@@ -264,23 +266,43 @@ class _Once(logging.Handler):
 async def _stdin_lines() -> asyncio.StreamReader:
     """Open standard input to be read line by line."""
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    loop = asyncio.get_running_loop()
+    if sys.platform != "win32":
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        return reader
+
+    def read() -> None:  # a pipe that asyncio cannot wait for on Windows
+        with suppress(RuntimeError):  # the loop has ended
+            while part := os.read(0, _MOST_READ):
+                loop.call_soon_threadsafe(reader.feed_data, part)
+            loop.call_soon_threadsafe(reader.feed_eof)
+
+    threading.Thread(target=read, name="teller", daemon=True).start()
     return reader
 
 
-def _serve_handed_socket() -> None:
-    """Serve on a socket that was handed over."""
+def _serve_page() -> None:
+    """Serve on a socket that was handed over, or at a port."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--socket", type=int, required=True)
+    parser.add_argument("--socket", type=int)
+    parser.add_argument("--port", type=int)
     parser.add_argument("--host", default=LOOPBACK[0])
-    told = parser.parse_args()
-    os.set_blocking(1, False)
+    options = parser.parse_args()
+    if sys.platform != "win32":
+        os.set_blocking(1, False)
     logging.getLogger("asyncio").addHandler(_Once())
-    with socket.socket(fileno=told.socket) as listening:
-        admission = Admission(listening.getsockname()[1], told.host, os.environ.pop(TOKEN_VARIABLE, ""))
+    if options.socket is not None:
+        opened = socket.socket(fileno=options.socket)
+    else:
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        opened = socket.create_server((options.host, options.port), family=family, backlog=MOST_ARRIVING)
+        sys.stdout.write("\n")  # for the teller, which shows the address then
+        sys.stdout.flush()
+    with opened as listening:
+        admission = Admission(listening.getsockname()[1], options.host, os.environ.pop(TOKEN_VARIABLE, ""))
         with suppress(KeyboardInterrupt):
             asyncio.run(_LiveServer(admission).serve(listening))
 
 
 if __name__ == "__main__":
-    _serve_handed_socket()
+    _serve_page()

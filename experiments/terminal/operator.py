@@ -4,8 +4,6 @@ import os
 import re
 import select
 import sys
-import termios
-import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import degrees
@@ -35,9 +33,12 @@ def keys(early: bool = False) -> Iterator[Callable[[], str]]:
 
     With ``early`` what was typed before counts too. Ctrl-C and Ctrl-Z keep their meaning.
     """
-    if not at_terminal():
+    if not at_terminal() or sys.platform == "win32":
         yield lambda: ""
         return
+    import termios  # here, as Windows has neither
+    import tty
+
     fd = sys.stdin.fileno()
     kept = termios.tcgetattr(fd)
 

@@ -1,12 +1,8 @@
 """Pseudo-terminal that programs open as a serial port, with the device at its other end."""
 
 import errno
-import fcntl
 import os
-import pty
 import struct
-import termios
-import tty
 
 _TIOCGEXCL = 0x80045440  # asks whether TIOCEXCL is on; Linux 3.8, not in Python's termios
 
@@ -19,6 +15,9 @@ class PseudoPort:
     """
 
     def __init__(self) -> None:
+        import pty  # here, as Windows has neither
+        import tty
+
         self.fd, self._ours = pty.openpty()
         tty.setraw(self._ours)
         os.set_blocking(self.fd, False)
@@ -26,6 +25,9 @@ class PseudoPort:
 
     def release_if_left(self) -> None:
         """Open the port to everybody again if it was taken for exclusive use and nobody holds its lock any more."""
+        import fcntl
+        import termios
+
         (exclusive,) = struct.unpack("i", fcntl.ioctl(self._ours, _TIOCGEXCL, bytes(4)))
         if not exclusive:
             return

@@ -4,7 +4,6 @@ The loop fills the ring of rows in it as it would fill one of its own, so lookin
 number of the area of orders before each tick: how often STOP was pressed. All else is written by the program around it.
 """
 
-import fcntl
 import json
 import mmap
 import os
@@ -26,6 +25,7 @@ from riderless.models.array_types import Array
 
 RING_ROWS = 8192  # as of a recorder's own ring
 MARKERS_KEPT = 40
+_F_SEAL_SHRINK, _F_SEAL_GROW = 0x0002, 0x0004
 _F_SEAL_FUTURE_WRITE = 0x0010  # Linux 5.1; the standard library has no name for it
 _NUMBERS = count(1)  # of the feeds of this process
 _LETTERS = {"u8": "Q", "i8": "q", "f8": "d", "u4": "I"}  # of `struct`
@@ -153,7 +153,7 @@ def _new_area(name: str, size: int) -> tuple[int, mmap.mmap]:
     """Make memory that nobody can shrink while a loop writes to it."""
     fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
-    _seal(fd, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    _seal(fd, _F_SEAL_SHRINK | _F_SEAL_GROW)
     return fd, mmap.mmap(fd, size)
 
 
@@ -163,5 +163,7 @@ def _close_all(fds: tuple[int, ...]) -> None:
 
 
 def _seal(fd: int, seals: int) -> None:
+    import fcntl  # here, as Windows has none
+
     with suppress(OSError):  # a kernel that does not know one of them
         fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 _DELETED_ON_NFS = ".nfs"  # how the names begin under which a network disk keeps what is deleted while it is open
@@ -31,7 +33,7 @@ class AppendOnlyFile:
     """
 
     def __init__(self, path: Path) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)  # Windows writes text
         self._path = path.absolute()
         self._fd = os.open(path, flags, 0o644)
         self._size = 0
@@ -76,12 +78,12 @@ class AppendOnlyFile:
     @property
     def place(self) -> Path:
         """Path at which it lies now: somebody may have moved it, or a folder above it."""
-        try:
+        with suppress(OSError):
             if os.path.samestat(os.stat(self._path), os.fstat(self._fd)):
                 return self._path
-        except OSError:
-            pass
-        return Path(os.readlink(f"/proc/self/fd/{self._fd}"))
+        with suppress(OSError):  # Linux alone tells
+            return Path(os.readlink(f"/proc/self/fd/{self._fd}"))
+        return self._path
 
     @property
     def is_moved(self) -> bool:
@@ -99,6 +101,8 @@ class AppendOnlyFile:
 
 def sync_folder(folder: Path) -> None:
     """Make the disk keep the name of a new file too, where it can be asked: some network disks know no such thing."""
+    if sys.platform == "win32":  # where a folder cannot be opened
+        return
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

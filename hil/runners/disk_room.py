@@ -1,6 +1,6 @@
 """Room on the disk for the log of a planned run, looked at before anything is armed."""
 
-import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -43,8 +43,10 @@ def require_disk_room(folder: Path, plans: Iterable[tuple[Rig, float]]) -> None:
     InputError
         Room that is wanted and found, and what to do.
     """
-    disk = os.statvfs(existing_above(folder))
-    free, wanted = disk.f_bavail * disk.f_frsize, sum(log_bytes(rig, duration) for rig, duration in plans)
+    free, wanted = (
+        shutil.disk_usage(existing_above(folder)).free,
+        sum(log_bytes(rig, duration) for rig, duration in plans),
+    )
     if wanted > free:
         raise InputError(
             f"the log may take {in_words(wanted)} in {folder}, found {in_words(free)} of room there: make room, plan "

@@ -242,10 +242,11 @@ class Operator:
 def heeding(heed: Callable[[str], None]) -> Iterator[None]:
     """Call ``heed`` with the name of a SIGINT, SIGTERM or SIGHUP that comes meanwhile; wants the main thread."""
 
-    def told(number: int, frame: FrameType | None) -> None:
+    def on_signal(number: int, frame: FrameType | None) -> None:
         heed(signal.Signals(number).name)
 
-    kept = {number: signal.signal(number, told) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    heeded = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    kept = {number: signal.signal(number, on_signal) for number in heeded}
     try:
         yield
     finally:

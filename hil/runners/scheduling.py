@@ -7,7 +7,6 @@ force, or why it is not and what to write where.
 import ctypes
 import os
 import platform
-import resource
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -177,6 +176,8 @@ def _locked_memory(undo: ExitStack) -> str:
     libc = _libc()
     if libc.mlockall(_MCL_CURRENT | _MCL_FUTURE) != 0:
         why = os.strerror(ctypes.get_errno())
+        import resource
+
         most = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
         limit = "without limit" if most == resource.RLIM_INFINITY else f"up to {most // 1024} kB"
         return (

@@ -1,7 +1,8 @@
 """Laws of the house that no known linter has; `python -m tests.tools.lint` is part of `make lint`.
 
 No import circles, one public name for one thing, plain first lines of docstrings, a description of each argument from
-four on, names in docstrings that exist, an encoding for each text. Each finding is a line `file:line: sentence`.
+four on, names in docstrings that exist, an encoding for each text, nothing that Windows lacks imported with a file.
+Each finding is a line `file:line: sentence`.
 """
 
 import ast
@@ -36,6 +37,12 @@ REQUIRED_BY_A_REGISTRY = {  # of every module of these folders
         "unbalance",
     },
 }
+NOT_ON_WINDOWS = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+LINUX_ALONE = (  # imported where a loop in real time is measured, nowhere else
+    "experiments/fault_injection/realtime/",
+    "hil/commissioning/floor.py",
+    "hil/commissioning/latency_measure.py",
+)
 RIDDLES = {"A", "An", "The", "What", "Which", "Who", "Whose", "How", "Where", "When", "Whether", "Why"}
 DESCRIBED_FROM = 4  # arguments
 QUOTED = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")  # in single backticks; in double ones it may be anybody's
@@ -178,9 +185,21 @@ def encodings(files: list[File]) -> Iterator[Finding]:
                 yield file.path, node.lineno, f"{method} without an encoding takes that of the computer"
 
 
+def systems(files: list[File]) -> Iterator[Finding]:
+    """Modules that Windows lacks, imported before a device or a loop in real time needs them."""
+    for file in files:
+        if file.path.startswith(LINUX_ALONE):
+            continue
+        for node in file.module.body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            for name in set(names) & NOT_ON_WINDOWS:
+                yield file.path, node.lineno, f"{name} is imported with the file: import it where a device is opened"
+
+
 def findings(files: list[File]) -> list[Finding]:
     """Everything that is against a law."""
-    laws = (import_circles, shared_names, first_lines, parameters, unknown_names, encodings)
+    laws = (import_circles, shared_names, first_lines, parameters, unknown_names, encodings, systems)
     return sorted(finding for law in laws for finding in law(files))
 
 

@@ -1,6 +1,5 @@
 """Replay of a finished run, or of a log of others, on the page, at any pace, from any time."""
 
-import select
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -102,7 +101,7 @@ class Player:
         self._jump(self.t)
 
     def _await_requests(self, patience: float) -> None:
-        select.select([self._server.fileno()], [], [], patience)
+        self._server.wait_for_requests(patience)
         for request in self._server.requests():
             if request["type"] == "seek":
                 self._jump(request["t"])

@@ -3,7 +3,6 @@
 import importlib
 import os
 import pickle  # noqa: S403
-import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -49,6 +48,8 @@ def read_apart(path: Path, read: Callable[[], Any]) -> Any:
 
 def _answer(there: int, path: Path, read: Callable[[], Any]) -> NoReturn:
     """Read, write the result and end: nothing of this process may go on in the child."""
+    import resource  # here, as Windows has none
+
     code = 1
     try:
         used = resource.getrusage(resource.RUSAGE_SELF)
