@@ -28,6 +28,7 @@ from riderless.experiments.commands import (
     cite,
     convert,
     design,
+    doctor,
     eig,
     emulate,
     export,
@@ -177,6 +178,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "hazards": hazards.hazards,
     "faults": faults.faults,
     "warmup": warmup.warmup,
+    "doctor": doctor.doctor,
     "export": export.export,
     "migrate": migrate.migrate,
 }

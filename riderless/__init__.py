@@ -66,6 +66,10 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
         """Load a public name, or a room, on first use (PEP 562)."""
         if name in _ROOMS:
             return import_module(f"{__name__}.{name}")
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version(__name__)
         if name == "__all__":
             return sorted(_homes())
         room = _homes().get(name)
