@@ -22,7 +22,6 @@ nitpicky = False  # docstrings name types in words
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header"]  # the page of hazards is printed by a program, with headings of its own
 
 html_theme = "furo"
 html_title = "riderless"

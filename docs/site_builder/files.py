@@ -59,7 +59,7 @@ def _rig() -> str:
     parts.append("### [limits.NAME]\n\nEach has `value` and `reason`. A rig must state those marked *each rig*.\n")
     usual = Limits()
     rows = []
-    for name, (low, high, _) in RANGES.items():
+    for name, (low, high, why) in RANGES.items():
         one = getattr(usual, name)
         rows.append(
             (
@@ -69,9 +69,10 @@ def _rig() -> str:
                 f"{low:g} to {high:g}",
                 "each rig" * (name in MACHINE_LIMITS),
                 one.reason,
+                why,
             )
         )
-    parts.append(table(("limit", "unit", "default", "taken", "", "reason of the default"), rows))
+    parts.append(table(("limit", "unit", "default", "taken", "", "reason of the default", "reason of the range"), rows))
     return "\n".join(parts)
 
 

@@ -1,10 +1,17 @@
-"""Write the pages of the reference that are read from the code: commands, files, causes."""
+"""Write the pages of the reference that are read from the code."""
 
 from pathlib import Path
 
-from site_builder import causes, commands, files
+from site_builder import causes, commands, files, hazards, promises, supervisor
 
-PAGES = {"commands.md": commands.page, "files.md": files.page, "causes.md": causes.page}
+PAGES = {
+    "commands.md": commands.page,
+    "files.md": files.page,
+    "causes.md": causes.page,
+    "supervisor.md": supervisor.page,
+    "promises.md": promises.page,
+    "hazards.md": hazards.page,
+}
 
 
 def write(docs: Path) -> None:

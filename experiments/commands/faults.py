@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import refuse_ignored, require_linux
+from riderless.experiments.commands._options import Force, refuse_ignored, require_linux
 from riderless.experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
 from riderless.models.errors import InputError
 
@@ -41,7 +41,8 @@ def faults(
         typer.Option(max=MOST_CASES, help="Search for the unsafe with that many cases, as 20000, instead of drawing."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(max=MOST_JOBS, help="Processes; one a core by default.")] = None,
-    doc: Annotated[Path | None, typer.Option(help="Markdown file between whose table marks the table is put.")] = None,
+    doc: Annotated[Path | None, typer.Option(help="Markdown file that the table is written to.")] = None,
+    force: Force = False,
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Real processes, signals and disks, over a pseudo-terminal; 3 minutes.")
     ] = False,
@@ -53,15 +54,16 @@ def faults(
     any promise was broken; the command that plays that very case again is printed with it.
     """
     from riderless.experiments.fault_injection import campaign
-    from riderless.experiments.fault_injection.docs_table import put_table, require_table_place
-    from riderless.experiments.fault_injection.summary_table import tally
+    from riderless.experiments.fault_injection.summary_table import campaign_markdown, tally
     from riderless.experiments.terminal.console import emit_json
     from riderless.experiments.terminal.faults import counting_cases, show_faults
+    from riderless.hil.output_file import OutputFile
 
     _refuse_ignored(context)
     options = _options(length, together, threats, bicycles, drive)
-    if doc is not None:
-        require_table_place(doc, real_time, options)  # before the work, not after it
+    document = None if doc is None else OutputFile(doc, "the table", force)
+    if document is not None:
+        document.require_free()  # before the work, not after it
     if real_time:
         rows = _in_real_time(seed, None if case is None else _number(case))
         count = sum(row.cases for row in rows)
@@ -73,8 +75,8 @@ def faults(
         with counting_cases(count) as tell:
             rows = tally(campaign.run_cases(count, seed, jobs, tell, options), seed, options)
     violations = [violation for row in rows for violation in row.violations]
-    if doc is not None:
-        put_table(doc, rows, seed, real_time, options)
+    if document is not None:
+        document.write(campaign_markdown(rows, seed, real_time, options))
     if as_json:
         emit_json({"seed": seed, "cases": count, "rows": rows, "violations": violations})
     else:

@@ -123,3 +123,31 @@ def promises_markdown(pool: ThreatPool = ThreatPool.SUDDEN) -> str:
 def summary_markdown(rows: Sequence[FaultRow]) -> str:
     """Format the table for a document."""
     return markdown_table(rows[0].columns, [row.cells() for row in rows])
+
+
+def campaign_markdown(
+    rows: Sequence[FaultRow], seed: int, real_time: bool = False, options: CaseOptions = CaseOptions()
+) -> str:
+    """Format the page of a campaign: its command, its table, and the reasons of its promises.
+
+    Parameters
+    ----------
+    rows : sequence of FaultRow
+    seed : int
+        Of the campaign.
+    real_time : bool
+        It was played in real time, without reasons.
+    options : CaseOptions
+        Of the campaign; sets of faults and rides without one have no reasons.
+    """
+    flags = " --real-time" if real_time else options.flags
+    cases = sum(row.cases for row in rows)
+    broken = sum(len(row.violations) for row in rows)
+    parts = [
+        f"# Faults: `riderless faults{flags} --seed {seed}`",
+        f"{cases} cases, {broken} broken promises.",
+        summary_markdown(rows),
+    ]
+    if not real_time and options.together == 1 and options.pool is not ThreatPool.NONE:
+        parts += ["## Promises and reasons", promises_markdown(options.pool)]
+    return "\n\n".join(parts) + "\n"

@@ -5,13 +5,19 @@ import sys
 import pytest
 
 from riderless.experiments.cli import COMMANDS
+from riderless.experiments.fault_injection.threats.fault_list import ThreatPool, threats_of
+from riderless.experiments.reports.hazards import hazards_of
 from riderless.hil.loop.limits import RANGES
 from riderless.hil.loop.states import Cause
+from riderless.hil.loop.transitions import RULES
+from riderless.hil.rig.reported_values import REPORTED_VALUES
+from riderless.hil.rig.rig import Rig
+from riderless.models import load_bicycle
 from riderless.models.parameter_table import PARAMETERS
 from tests.paths import DOCS
 
 sys.path.insert(0, str(DOCS))
-from site_builder import causes, commands, files
+from site_builder import causes, commands, files, hazards, promises, supervisor
 
 LISTS = [DOCS / part / "index.md" for part in ("lessons", "howto", "explanations", "reference")]
 
@@ -51,3 +57,13 @@ def test_the_page_of_files_has_every_key():
     ):
         assert f"`{key}`" in page, key
     assert "| `rate_Hz` | number | `200` | above 10 to 2000 |" in page
+
+
+def test_the_appendices_have_every_event_fault_and_hazard():
+    events, promised, dangers = supervisor.page(), promises.page(), hazards.page()
+    assert all(f"| {rule.event} |" in events for rule in RULES)
+    assert all(f"| `{value.name}` |" in events for value in REPORTED_VALUES)
+    for pool in (pool for pool in ThreatPool if pool not in (ThreatPool.ALL, ThreatPool.NONE)):
+        assert all(f"| {threat.name} | {threat.promise} |" in promised for threat in threats_of(pool))
+    for hazard in hazards_of(Rig(load_bicycle("Benchmark"))):
+        assert all(f"| {row.number} | {row.cause} |" in dangers for row in hazard.rows)

@@ -152,7 +152,7 @@ def _several(values: Array, form: str) -> str:
 def loop_coverage_tables(
     kicks: int, campaigns: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock
 ) -> dict[str, str]:
-    """Make both tables of the study, by the name of their marks.
+    """Make both tables of the study, by name.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def ask_motions(work: tuple[MotionSetting, int, int]) -> list[MotionAnswer]:
 def motion_tables(
     kicks: int, seed: int, jobs: int | None = 1, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> dict[str, str]:
-    """Make both tables of the study, by the name of their marks.
+    """Make both tables of the study, by name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables of the study of the estimators, between marks of a page that nobody else touches."""
+"""Tables of the study of the estimators."""
 
 from collections.abc import Callable, Sequence
 
@@ -165,7 +165,7 @@ def mean_and_scatter(values: Sequence[complex]) -> str:
 def coverage_tables(
     answers: Sequence[EstimatorAnswer], emulator: Sequence[EstimatorAnswer], seed: int
 ) -> dict[str, str]:
-    """Make all tables of the study, by the name of their marks."""
+    """Make all tables of the study, by name."""
     count = len(answers) // max(len(estimator_names(answers)), 1)
     settings = len({a.setting for a in answers})
     about = f"{count} windows in {settings} settings, seed {seed}. Kinds: " + "; ".join(

@@ -1,4 +1,4 @@
-"""Eigenvalues in a lane, three ways: ``python -m tests.studies.lane_ways docs/paths.md``.
+"""Eigenvalues in a lane, three ways: ``python -m tests.studies.lane_ways tables.md``.
 
 Lane control on all the time; held back after a push by the drive, while the rest of the law balances; torque off after
 such a push. Each seed is a small campaign on a belt with edges, in simulated time; what its windows
@@ -23,7 +23,7 @@ from riderless.experiments.campaigns.sweeps import spread
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.recordings.read import read_recording
 from riderless.models.noise_statistics import STDS_95
-from tests.tools.tables import put_or_print, table_arguments
+from tests.tools.tables import table_arguments, write_or_print
 
 WAYS_TABLE = "table of `python -m tests.studies.lane_ways`"
 LANE_WAYS: dict[str, dict[str, Any]] = {
@@ -161,7 +161,7 @@ def write_ways_table() -> None:
             f"{len(answers)} of {len(work)}: {answer.way}, seed {answer.seed}: {len(answer.windows)} windows\n"
         )
     table = ways_markdown([answers[i] for i in range(len(work))])
-    put_or_print(given.page, WAYS_TABLE, table)
+    write_or_print(given.page, WAYS_TABLE, table)
 
 
 if __name__ == "__main__":

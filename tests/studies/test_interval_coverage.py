@@ -21,7 +21,7 @@ from tests.studies.interval_coverage import (
     study_grid,
 )
 from tests.studies.interval_coverage_loop import LoopSetting
-from tests.tools.tables import put_tables
+from tests.tools.tables import write_tables
 
 QUICK = {name: STUDIED_ESTIMATORS[name] for name in ("single_mode", "single_mode, blocks")}
 
@@ -113,22 +113,16 @@ def test_an_emulated_run_is_asked_the_same():
         assert all(np.isfinite(a.half_noise))
 
 
-def test_the_page_gets_its_tables_between_the_marks(small, tmp_path):
+def test_the_tables_are_written_to_a_file(small, tmp_path):
     page = tmp_path / "page.md"
-    found = interval_coverage_page.coverage_tables(small, small, 11)
-    page.write_text("before\n" + "\n".join(f"<!-- {n} -->\nold\n<!-- end of {n} -->" for n in found) + "\nafter\n")
     for _ in range(2):  # a second time changes nothing
-        put_tables(page, found)
+        write_tables(page, interval_coverage_page.coverage_tables(small, small, 11))
     text = page.read_text()
-    assert "old" not in text
-    assert text.startswith("before\n")
-    assert text.endswith("\nafter\n")
+    assert text.startswith("## overview\n\n")
     assert text.count("| single_mode |") >= 2
-    assert "96 windows in 24 settings, seed 11" in text
-    with pytest.raises(InputError, match="has no place"):
-        put_tables(page, {"elsewhere": "x"})
-    with pytest.raises(InputError, match="cannot be put"):
-        put_tables(tmp_path / "none.md", found)
+    assert text.count("96 windows in 24 settings, seed 11") == 1
+    with pytest.raises(InputError, match="cannot be written"):
+        write_tables(tmp_path / "nowhere" / "page.md", {"a": "b"})
 
 
 def test_shares_are_counted_by_hand(small):

@@ -16,14 +16,13 @@ from riderless.models.linear.perturbed import Variant
 from tests.studies.verdict_calibration import judge
 from tests.studies.verdict_calibration.judge import CampaignAnswer, ask_all, read_answers
 from tests.studies.verdict_calibration.page import (
-    ANSWER_GROUPS,
     binomial_bounds,
     calibration_tables,
     holm,
 )
 from tests.studies.verdict_calibration.simulate import campaign_responses, true_machine
 from tests.studies.verdict_calibration.strata import HONEST_STRATA, STRATA, study_campaigns
-from tests.tools.tables import put_tables
+from tests.tools.tables import write_tables
 
 PLAN = study_campaigns(16, 5)
 
@@ -98,10 +97,8 @@ def test_the_tables_tell_a_liberal_verdict(tmp_path):
     assert calibration_tables(liberal)["verdict by stratum"].splitlines()[-1].endswith("| no |")
     in_wind = [replace(one, reason="wind" if one.p < 0.01 else "") for one in true]
     assert calibration_tables(in_wind)["verdict by stratum"].splitlines()[-1].startswith("| all | 63 | 1 |")
-    page = tmp_path / "page.md"
-    page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in ANSWER_GROUPS))
-    put_tables(page, calibration_tables(true))
-    assert "| all | 64 |" in page.read_text()
+    write_tables(tmp_path / "page.md", calibration_tables(true))
+    assert "| all | 64 |" in (tmp_path / "page.md").read_text()
 
 
 def test_each_stratum_is_another_one_than_all_others():

@@ -1,4 +1,4 @@
-"""`python -m tests.tools.coverage --doc docs/estimators.md`: study the estimators and write the page's tables.
+"""`python -m tests.tools.coverage --doc tables.md`: study the estimators and write their tables.
 
 Takes about 5 minutes on one core with the default number of windows.
 """
@@ -11,20 +11,20 @@ from time import perf_counter
 def arguments(description: str | None) -> argparse.ArgumentParser:
     """What every study of intervals takes."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--doc", type=Path, help="Markdown file with the marks of the tables")
+    parser.add_argument("--doc", type=Path, help="Markdown file for the tables")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     return parser
 
 
 def write(tables: dict[str, str], doc: Path | None) -> None:
-    """Print the tables, and put them into a page if one is named."""
-    from tests.tools.tables import put_tables
+    """Print the tables, and write them to a file if one is named."""
+    from tests.tools.tables import write_tables
 
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if doc:
-        put_tables(doc, tables)
+        write_tables(doc, tables)
 
 
 def main() -> None:

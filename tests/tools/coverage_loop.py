@@ -1,4 +1,4 @@
-"""`python -m tests.tools.coverage_loop --doc docs/estimators.md`: joint fit, identification under a controller.
+"""`python -m tests.tools.coverage_loop --doc tables.md`: joint fit, identification under a controller.
 
 Takes about 15 minutes on one core with the default numbers.
 """

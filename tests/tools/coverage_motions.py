@@ -1,4 +1,4 @@
-"""`python -m tests.tools.coverage_motions --doc docs/estimators.md`: intervals in large motions and at changing speed.
+"""`python -m tests.tools.coverage_motions --doc tables.md`: intervals in large motions and at changing speed.
 
 Takes about 10 minutes on one core with the default numbers.
 """

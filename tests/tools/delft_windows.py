@@ -1,4 +1,4 @@
-"""`python -m tests.tools.delft_windows --doc docs/windows.md`: our windows beside the Delft authors'.
+"""`python -m tests.tools.delft_windows --doc tables.md`: our windows beside the Delft authors'.
 
 A window nobody cut by hand is *defensible* when channels the rules never look at (lateral accelerometer, steer encoder,
 motor command) show a push, and after it a bicycle left to itself and to its controller. Nothing here knows of a
@@ -31,7 +31,7 @@ from riderless.experiments.recordings import foreign
 from riderless.models.noise_statistics import robust_deviation
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed
-from tests.tools.tables import put_tables
+from tests.tools.tables import write_tables
 
 Array = NDArray[np.float64]
 
@@ -277,7 +277,7 @@ def emulated() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--doc", type=Path, help="Markdown file with the marks of the tables")
+    parser.add_argument("--doc", type=Path, help="Markdown file for the tables")
     parser.add_argument("--logs", type=Path, default=SHARED / "data/delft_treadmill")
     options = parser.parse_args()
     rows = json.loads((options.logs / "author_windows.json").read_text())["windows"]
@@ -288,7 +288,7 @@ def main() -> None:
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if options.doc:
-        put_tables(options.doc, tables)
+        write_tables(options.doc, tables)
 
 
 if __name__ == "__main__":

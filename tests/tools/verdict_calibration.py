@@ -1,4 +1,4 @@
-"""`python -m tests.tools.verdict_calibration --answers FILE --doc docs/truth.md`: is p uniform where models are true?
+"""`python -m tests.tools.verdict_calibration --answers FILE --doc tables.md`: is p uniform where models are true?
 
 Every campaign is a line of the file of answers; what is there already is not asked again. Takes about 4 s of one core
 for a campaign.
@@ -22,7 +22,7 @@ def main() -> None:
     from tests.studies.verdict_calibration.judge import ask_all
     from tests.studies.verdict_calibration.page import calibration_tables
     from tests.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
-    from tests.tools.tables import put_tables
+    from tests.tools.tables import write_tables
 
     campaigns = study_campaigns(
         options.campaigns,
@@ -40,7 +40,7 @@ def main() -> None:
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if options.doc:
-        put_tables(options.doc, tables)
+        write_tables(options.doc, tables)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,6 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "eig FILE",
     "emulate FILE",
     "export FILE",
-    "faults --doc FILE",
     "hazards FILE",
     "identify FILE --free mB",
     "identify log.csv --mapping FILE --free mB",

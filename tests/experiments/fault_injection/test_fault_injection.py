@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from riderless.experiments.fault_injection import campaign
 from riderless.experiments.fault_injection.cases import FaultCase, draw_case
-from riderless.experiments.fault_injection.docs_table import TABLE_BEGIN, TABLE_END, put_table
 from riderless.experiments.fault_injection.judge import REFUSED, judge_case
 from riderless.experiments.fault_injection.log_check import WRITTEN_EVERY, check_written_log, is_written
 from riderless.experiments.fault_injection.machines import USUAL_SPACE
@@ -22,6 +21,7 @@ from riderless.experiments.fault_injection.simulate import CASE_LIMITS, Played, 
 from riderless.experiments.fault_injection.summary_table import (
     SUMMARY_COLUMNS,
     FaultRow,
+    campaign_markdown,
     summary_markdown,
     summary_text,
     tally,
@@ -291,23 +291,21 @@ def test_tables():
     assert len(summary_markdown([ROW]).splitlines()[0].split("|")) == len(SUMMARY_COLUMNS) + 2
 
 
-def test_document(tmp_path):
-    path = tmp_path / "faults.md"
-    path.write_text(f"before\n{TABLE_BEGIN}\nthe last table\n{TABLE_END}\nafter\n")
-    put_table(path, [ROW], 5)
-    put_table(path, [ROW], 6)
-    text = path.read_text()
-    assert text.startswith(
-        f"before\n{TABLE_BEGIN}\n3 cases of seed 6, 0 broken promises.\n\n{summary_markdown([ROW])}\n"
-    )
-    assert text.endswith(f"\n{TABLE_END}\nafter\n")
+def test_document():
+    text = campaign_markdown([ROW], 6)
+    assert text.startswith("# Faults: `riderless faults --seed 6`\n\n3 cases, 0 broken promises.\n")
+    assert summary_markdown([ROW]) in text
     assert all(threat.why in text for threat in THREATS)
-    assert "the last table" not in text
-    path.write_text("no marks")
-    with pytest.raises(InputError, match="no place in"):
-        put_table(path, [ROW], 5)
-    with pytest.raises(InputError, match="name a file that exists"):
-        put_table(tmp_path / "none.md", [ROW], 5)
+    assert "Promises" not in campaign_markdown([ROW], 6, real_time=True)
+
+
+def test_a_document_that_is_there_is_kept(tmp_path):
+    page = tmp_path / "faults.md"
+    assert command("--count", "2", "--jobs", "1", "--doc", str(page)).exit_code == 0
+    kept = page.read_text()
+    assert "2 cases, 0 broken promises" in kept
+    assert command("--count", "1", "--jobs", "1", "--doc", str(page)).exit_code != 0
+    assert page.read_text() == kept
 
 
 @pytest.mark.parametrize(("count", "seed", "words"), [(0, 1, "1 or more, found 0"), (5, -1, "found -1")])

@@ -9,7 +9,6 @@ import pytest
 from riderless.experiments.fault_injection import campaign
 from riderless.experiments.fault_injection.cases import CaseOptions, FaultPart, draw_case
 from riderless.experiments.fault_injection.danger import longest_old_command, measure_danger
-from riderless.experiments.fault_injection.docs_table import put_table
 from riderless.experiments.fault_injection.judge import judge_case
 from riderless.experiments.fault_injection.promises import (
     NO_ANSWER,
@@ -31,6 +30,7 @@ from riderless.experiments.fault_injection.search.genes import (
 from riderless.experiments.fault_injection.simulate import play_case
 from riderless.experiments.fault_injection.summary_table import (
     DANGER_COLUMNS,
+    campaign_markdown,
     summary_markdown,
     summary_text,
     tally,
@@ -292,7 +292,7 @@ def test_pairs_are_safe(pairs):
     assert sum(bool(v.declared) for v in pairs) < 0.06 * len(pairs)  # what is excepted stays an exception
 
 
-def test_a_table_of_pairs_has_a_row_for_each_two_families(pairs, tmp_path):
+def test_a_table_of_pairs_has_a_row_for_each_two_families(pairs):
     rows = tally([replace(v, complaints=("a promise",)) if v.index == 5 else v for v in pairs], 4242, PAIRS)
     assert [row.fault for row in rows] == sorted({v.families for v in pairs})
     assert sum(row.cases for row in rows) == len(pairs)
@@ -301,14 +301,7 @@ def test_a_table_of_pairs_has_a_row_for_each_two_families(pairs, tmp_path):
     assert violation.endswith("a promise: riderless faults --together 2 --seed 4242 --case 5")
     assert summary_markdown(rows).splitlines()[0].count("|") == len(DANGER_COLUMNS) + 1
     assert "torque by old commands" in summary_text(rows)
-    path = tmp_path / "faults.md"
-    marks = (
-        "<!-- table: written by `riderless faults --together 2 --doc`, not by hand -->",
-        "<!-- end of table --together 2 -->",
-    )
-    path.write_text("\n".join(("before", *marks, "after")))
-    put_table(path, rows, 4242, options=PAIRS)
-    assert "200 cases of seed 4242" in path.read_text()
+    assert "`riderless faults --together 2 --seed 4242`\n\n200 cases" in campaign_markdown(rows, 4242, options=PAIRS)
 
 
 # old commands

@@ -15,7 +15,6 @@ from riderless.hil.rig.rig import Rig
 from riderless.models import catalogue
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import ROOT
-from tests.tools.safety_page import HAZARDS_PAGE, page
 
 RIG = Rig(catalogue.load_bicycle("Benchmark"))
 ROWS = [(hazard, row) for hazard in hazards_of(RIG) for row in hazard.rows]
@@ -36,10 +35,6 @@ def test_a_guard_has_a_proof_that_exists(hazard, row):
     if row.measure != "information":
         assert row.proof, f"{row.number} promises a guard without a test"
     assert row.proof or row.by_hand
-
-
-def test_the_page_is_what_the_code_is():
-    assert page(HAZARDS_PAGE) == HAZARDS_PAGE.read_text(encoding="utf-8"), "run `python -m tests.tools.safety_page`"
 
 
 def test_limits_of_the_rig_stand_in_the_words():

@@ -1,4 +1,4 @@
-"""Table of the rides for a page: ``python -m tests.studies.path_rides --seeds 3 docs/paths.md``."""
+"""Table of the rides for a page: ``python -m tests.studies.path_rides --seeds 3 tables.md``."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.studies.path_rides.ride import RideResult, one_ride
 from tests.studies.path_rides.tasks import ride_tasks
-from tests.tools.tables import put_or_print, table_arguments
+from tests.tools.tables import table_arguments, write_or_print
 
 RIDES_TABLE = "table of `python -m tests.studies.path_rides{}`"
 RIDE_DRIVES = {"torque": None} | {kind: InnerLoop(kind=kind, bandwidth=50.0, damping=1.0) for kind in ("rate", "angle")}
@@ -39,7 +39,7 @@ def write_rides_table() -> None:
     work = [(task, bicycle, seed, drive) for task in ride_tasks() for bicycle, _ in task.wanted for seed in seeds]
     done = dict(spread(one_ride, work, given.jobs))
     table = rides_markdown([done[i] for i in range(len(work))], given.seeds)
-    put_or_print(given.page, RIDES_TABLE.format(f" --drive {given.drive}" if drive else ""), table)
+    write_or_print(given.page, RIDES_TABLE.format(f" --drive {given.drive}" if drive else ""), table)
 
 
 if __name__ == "__main__":

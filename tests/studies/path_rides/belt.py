@@ -1,6 +1,6 @@
 """Make the table of the rides on a belt.
 
-``python -m tests.studies.path_rides.belt --answers rides.jsonl docs/paths.md``.
+``python -m tests.studies.path_rides.belt --answers rides.jsonl tables.md``.
 
 Each ride is a line of the file of answers; what is there already is not ridden again. A ride of 30 min takes about 20 s
 of one core.
@@ -23,7 +23,7 @@ from tests.studies.path_rides.belt_ride import (
     WANTED_RMS,
     BeltRide,
 )
-from tests.tools.tables import put_or_print, table_arguments
+from tests.tools.tables import table_arguments, write_or_print
 
 BELT_TABLE = "table of `python -m tests.studies.path_rides.belt`"
 LIMITS_TABLE = "table of `python -m tests.studies.path_rides.belt --limits`"
@@ -175,7 +175,7 @@ def write_belt_table() -> None:
         what = result.ended or f"{result.farthest:.3f} m, rms {result.rms:.3f} m"
         sys.stderr.write(f"{len(ridden)} of {len(rides)}: {ride}: {what}\n")
     table = limits_markdown(ridden) if given.limits else belt_markdown(ridden)
-    put_or_print(given.page, LIMITS_TABLE if given.limits else BELT_TABLE, table)
+    write_or_print(given.page, LIMITS_TABLE if given.limits else BELT_TABLE, table)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def uniformity(answers: Sequence[CampaignAnswer]) -> float:
 
 
 def calibration_tables(answers: Sequence[CampaignAnswer]) -> dict[str, str]:
-    """Make a table for each grouping, by the name of its marks; the column of Holm is over all their rows together."""
+    """Make a table for each grouping, by name; the column of Holm is over all their rows together."""
     rows = [
         (name, key, [a for a in answers if of(a) == key])
         for name, of in ANSWER_GROUPS.items()
