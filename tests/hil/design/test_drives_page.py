@@ -28,7 +28,7 @@ def cells(cases, after):
     [("DelftSbW2024", "rate, PI, LQR"), ("Silver", "rate, PI, cascade"), ("Pista", "angle, PD, LQR")],
 )
 def test_the_bandwidths_are_the_least_of_the_grid(name, case):
-    told = [float(text) for text in cells(drive_bandwidth.CASES, "<!-- bandwidth -->")[name, case].split(", ")]
+    told = [float(text) for text in cells(drive_bandwidth.CASES, "## How fast is fast enough")[name, case].split(", ")]
     grid = drive_bandwidth.BANDWIDTHS.tolist()
     for share, bandwidth in zip(drive_bandwidth.SHARES, told, strict=True):
         assert drive_bandwidth.eigenvalue_error(name, case, bandwidth) < share
@@ -36,7 +36,7 @@ def test_the_bandwidths_are_the_least_of_the_grid(name, case):
 
 
 def test_a_proportional_drive_is_never_that_fast():
-    assert cells(drive_bandwidth.CASES, "<!-- bandwidth -->")["Silver", "rate, P, LQR"] == "-, -, -"
+    assert cells(drive_bandwidth.CASES, "## How fast is fast enough")["Silver", "rate, P, LQR"] == "-, -, -"
     assert drive_bandwidth.eigenvalue_error("Silver", "rate, P, LQR", 1000.0) > 0.10
 
 
