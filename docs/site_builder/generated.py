@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from site_builder import causes, commands, files, hazards, promises, supervisor
+from site_builder import causes, columns, commands, files, hazards, promises, supervisor
 
 PAGES = {
     "commands.md": commands.page,
     "files.md": files.page,
+    "columns.md": columns.page,
     "causes.md": causes.page,
     "supervisor.md": supervisor.page,
     "promises.md": promises.page,

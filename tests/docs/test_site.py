@@ -9,6 +9,7 @@ from riderless.experiments.fault_injection.threats.fault_list import ThreatPool,
 from riderless.experiments.reports.hazards import hazards_of
 from riderless.hil.loop.limits import RANGES
 from riderless.hil.loop.states import Cause
+from riderless.hil.loop.tick_record import LOG_COLUMNS
 from riderless.hil.loop.transitions import RULES
 from riderless.hil.rig.reported_values import REPORTED_VALUES
 from riderless.hil.rig.rig import Rig
@@ -17,7 +18,7 @@ from riderless.models.parameter_table import PARAMETERS
 from tests.paths import DOCS
 
 sys.path.insert(0, str(DOCS))
-from site_builder import causes, commands, files, hazards, promises, supervisor
+from site_builder import causes, columns, commands, files, hazards, promises, supervisor
 
 LISTS = [DOCS / part / "index.md" for part in ("lessons", "howto", "explanations", "reference")]
 
@@ -57,6 +58,12 @@ def test_the_page_of_files_has_every_key():
     ):
         assert f"`{key}`" in page, key
     assert "| `rate_Hz` | number | `200` | above 10 to 2000 |" in page
+
+
+def test_the_page_of_columns_has_every_column():
+    page = columns.page()
+    for column in LOG_COLUMNS.values():
+        assert f"| `{column.name}` | {column.unit} | {column.meaning} |" in page
 
 
 def test_the_appendices_have_every_event_fault_and_hazard():

@@ -21,7 +21,6 @@ from riderless.hil.logs.log import RUN_FILE, STOP_KILLED, Marker, RunWriter, rea
 from riderless.hil.loop.tick_record import TICK
 from riderless.models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, random_rows, timed_rows, write_run
-from tests.paths import DOCS
 
 # what is written is read
 
@@ -200,12 +199,6 @@ def test_a_log_with_other_columns_is_read_with_its_own(tmp_path, monkeypatch):
         patch.setattr("riderless.hil.logs.writer.TICK", older)
         write_run(tmp_path / "run", rows)
     assert_same_bits(read_run(tmp_path / "run").ticks, rows)
-
-
-def test_the_format_is_documented_column_by_column():
-    text = (DOCS / "log-format.md").read_text()
-    documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
-    assert documented == list(TICK.names)
 
 
 # the ways out
