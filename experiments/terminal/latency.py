@@ -1,4 +1,4 @@
-"""Latency in the terminal: histogram, figures and verdict, and the table of docs/latency.md."""
+"""Latency in the terminal: histogram, figures and verdict, and a table of all schedulings."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,7 +60,7 @@ def _bar(share: float, longest: int) -> str:
 
 
 def show_latency_matrix(results: list[LatencyResult]) -> None:
-    """Print the table of docs/latency.md, as Markdown."""
+    """Print a table of all schedulings, as Markdown."""
     print_line(
         "| scheduling | wake-ups of | p50 us | p99 us | p99.9 us | latest us | missed | tick p50 us | tick p99 us |"
     )
