@@ -14,7 +14,7 @@ from riderless.experiments import cli
 
 def test_versions_system_and_real_time_are_named(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["riderless", "doctor", "--json"])
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         cli.main()
     facts = json.loads(capsys.readouterr().out)
     assert facts["riderless"].startswith(version("riderless"))
