@@ -21,8 +21,8 @@ from riderless.firmware_interface.twins.twin import TwinConfig
 STRAY_SIZE = 1.0  # m, by which a stray reading is off
 _WAITING = 64  # readings under way
 _MOST_FAULTS = 4
-PLACE_FAULTS = ("silent", "frozen", "outliers", "drift", "late", "noisy", "jump", "float")
-_SILENT, _FROZEN, _OUTLIERS, _DRIFT, _LATE, _NOISY, _JUMP, _FLOAT = range(len(PLACE_FAULTS))
+PLACE_FAULTS = ("silent", "frozen", "outliers", "drift", "late", "noisy", "jump", "float", "scale")
+_SILENT, _FROZEN, _OUTLIERS, _DRIFT, _LATE, _NOISY, _JUMP, _FLOAT, _SCALE = range(len(PLACE_FAULTS))
 _FLOAT_NOISE = 15.0  # times the noise, of a receiver that has lost its fixed solution
 _EARLY = 1e-9  # s, for sums of periods
 
@@ -197,7 +197,10 @@ def see_place(s, t, x_P, y_P, psi, phi):
 
 @njit(cache=True, nogil=True)
 def _gone_wrong(s, t, x, y):
-    """Reading with what is far off, jumps, drifts."""
+    """Reading with a wrong scale, with what is far off, jumps, drifts."""
+    scale = _size_of(s, _SCALE, t)
+    if np.isfinite(scale):
+        y *= scale
     off, share = _size_of(s, _OUTLIERS, t), s.stray
     if np.isfinite(off):
         share = max(off, share)

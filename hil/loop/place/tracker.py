@@ -16,6 +16,11 @@ it corrects the way. So circles are followed like lanes, and a place that stands
 belt, which moves under it: there a number that comes again is held against the way of the gyro alone since it came
 first, for a heading that such fixes correct soon stands still as well.
 
+A sensor that drifts, has another scale or sign, or jumps by less than the gate takes the place with it, and the
+bicycle. So where y alone counts, a second filter of the same kind believes the fixes slowly: what they then have
+against gyro and speed is noticed while the wheels are on the belt. After the release it begins fast, for it must learn
+how the bicycle was let go: a heading that is off looks like a drift.
+
 Fixes that come again after a pause may be older than they tell, from then on: a driver that stalled may hand over what
 it had stored. At an edge that counts, and so does what the fixes lately had against the place (`farthest_wheel`).
 
@@ -46,6 +51,8 @@ DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, an
 ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
 LATE_TIMES = 2.0  # how often what fixes may be late counts at an edge: while the torque goes down a wheel goes on
 PAUSE_WEIGHT, PAUSE_TIMES = 0.05, 4.0  # of a pause in the usual one; so many times the usual is a sensor that stalled
+SLOW_BANDWIDTH, SLOW_MEMORY = 0.3, 4.0  # rad/s, of the place that believes fixes slowly; that times s since it is free
+MOST_SLOW_ASTRAY, MOST_SLOW_SIGMAS = 0.05, 4.0  # m, and noises of a fix, by which fixes may be off from that place
 PITCH_TIME = 2.0  # s, at most, over which the pitch gyro's bias is averaged in a person's hands
 _LEAST_T, _MOST_T = 1e-3, 0.3  # s, between fixes
 _MOST_PAUSE = 1.0  # s
@@ -69,6 +76,12 @@ PLACE = np.dtype(
         ("refused_x", "f8"),  # and x
         ("doubts", "f8"),  # share of the fixes that were outliers, of late
         ("astray", "f8"),  # m, mean difference of the fixes from what was expected, of late
+        ("slow_y", "f8"),  # m, what fixes corrected this place by, less what they would if they were believed slowly,
+        ("slow_psi", "f8"),  # rad, likewise the heading,
+        ("slow_bias", "f8"),  # rad/s, and the bias
+        ("slow_astray", "f8"),  # m, mean difference of the fixes from the place that believes them slowly, of late
+        ("free", "f8"),  # s, since nobody holds it, or the place was found again
+        ("contrary", "i8"),  # the fixes move sideways as gyro and speed say the bicycle does not
         ("t_heard", "f8"),  # s, when the last fix was made that was heard, by what it tells
         ("pause", "f8"),  # s, usual time between two of them
         ("late", "f8"),  # s, longest pause since the place is known: by so much fixes may be older than they tell
@@ -130,7 +143,7 @@ def track_place(o, p, links, e, sample, fresh, held, dt):
                 _take_fix(o, p, fix, e.v, held)
     if p.age > o.lost_after and p.known:
         p.known, p.agree = 0, 0
-    lost = not p.known or abs(p.bias) > MOST_BIAS or p.doubts > MOST_DOUBTS
+    lost = not p.known or abs(p.bias) > MOST_BIAS or p.doubts > MOST_DOUBTS or p.contrary != 0
     p.lost = lost
     on = _LOST if lost and (held or not o.balances) else 0
     if not lost:
@@ -253,7 +266,8 @@ def _take_fix(o, p, fix, v, held):
     if p.plane:
         d_x, d_y, heading = 1e-3 * fix.x_mm - along, r, psi
         r, r_along = d_y * math.cos(psi) - d_x * math.sin(psi), d_x * math.cos(psi) + d_y * math.sin(psi)
-    T = min(max(t - p.t_fix, _LEAST_T), _MOST_T)
+    since = t - p.t_fix
+    T = min(max(since, _LEAST_T), _MOST_T)
     if (p.known or not held) and math.hypot(r, r_along) > o.gate:
         p.doubts += DOUBTS_WEIGHT * (1.0 - p.doubts)
         _doubt(o, p, y, 1e-3 * fix.x_mm, r, r_along, heading)
@@ -266,6 +280,7 @@ def _take_fix(o, p, fix, v, held):
     if p.known:
         p.age = 0.0
     if held:
+        _forget_slowly(p)
         part = 1.0 - math.exp(-HELD_BANDWIDTH * T) if p.agree > 1 else 1.0
         shift_place(o, p, newer, t, v, part * r, 0.0, 0.0, part * r_along, heading)
         return
@@ -276,6 +291,50 @@ def _take_fix(o, p, fix, v, held):
         off -= 2.0 * math.pi * np.rint(off / (2.0 * math.pi))
         turned = part * off if abs(off) < MOST_HEADING else 0.0
     shift_place(o, p, newer, t, v, d_y * r, d_psi * r + turned, d_bias * r, part * r_along, heading)
+    if p.plane == 0:
+        _compare_slowly(o, p, v, T, since, r, d_y * r, d_psi * r + turned, d_bias * r, 1e-3 * fix.sigma_mm)
+
+
+@njit(cache=True, nogil=True)
+def _forget_slowly(p):
+    """Begin the comparison with gyro and speed anew. Runs inside the tick."""
+    p.slow_y = p.slow_psi = p.slow_bias = p.slow_astray = p.free = 0.0
+    p.contrary = 0
+
+
+@njit(cache=True, nogil=True)
+def _compare_slowly(o, p, v, T, since, r, d_y, d_psi, d_bias, sigma):
+    """Hold sideways motion by gyro and speed against the fixes. Runs inside the tick.
+
+    A second filter believes the same fixes slowly. What it has other than the tracker moves as a place does, so only
+    that is kept: each takes its own corrections of the difference r.
+
+    Parameters
+    ----------
+    o, p : records of PLACE_SETTINGS and PLACE (changed in place)
+    v : float
+        Forward speed [m/s].
+    T, since : float
+        Time from the fix before to this one, within bounds and as it is [s].
+    r : float
+        What this fix had against the place [m].
+    d_y, d_psi, d_bias : float
+        What the tracker made of it [m, rad, rad/s].
+    sigma : float
+        Standard deviation of a fix [m].
+    """
+    p.slow_y += since * v * (p.slow_psi - 0.5 * since * p.slow_bias)
+    p.slow_psi -= since * p.slow_bias
+    slow_r = r + p.slow_y
+    p.free += T
+    bandwidth = max(SLOW_BANDWIDTH, min(o.bandwidth, SLOW_MEMORY / p.free))
+    s_y, s_psi, s_bias = third_order_gains(bandwidth, T, v)
+    p.slow_y += d_y - s_y * slow_r
+    p.slow_psi += d_psi - s_psi * slow_r
+    p.slow_bias += d_bias - s_bias * slow_r
+    p.slow_astray += (1.0 - math.exp(-T / ASTRAY_TIME)) * (slow_r - p.slow_astray)
+    if abs(p.slow_astray) > max(MOST_SLOW_ASTRAY, MOST_SLOW_SIGMAS * sigma):
+        p.contrary = 1
 
 
 @njit(cache=True, nogil=True)
@@ -307,6 +366,7 @@ def _doubt(o, p, y, x, r, r_along, heading):
         p.x += d_x
         p.along += d_x
         p.bias, p.known, p.age = 0.0, 1, 0.0
+        _forget_slowly(p)
 
 
 @njit(cache=True, nogil=True)

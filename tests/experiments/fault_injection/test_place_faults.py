@@ -24,7 +24,8 @@ NAMES = [threat.name for threat in PLACE_THREATS]
 
 
 def test_every_fault_of_a_twin_is_a_threat():
-    assert {threat.what.value for threat in PLACE_THREATS} == set(PLACE_FAULTS) == {kind.value for kind in PlaceKind}
+    drawn = set(PLACE_FAULTS) - {"scale"}  # which `riderless check` finds, and rides of its own
+    assert {threat.what.value for threat in PLACE_THREATS} == drawn == {kind.value for kind in PlaceKind}
 
 
 def test_promises_are_kept():

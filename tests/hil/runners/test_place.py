@@ -140,6 +140,26 @@ def test_a_sensor_of_place_that_fails_ramps_down_in_time(tmp_path, kind):
     assert torque[-1] < 4.0 + within
 
 
+CONTRADICTED = {  # by gyro and speed, with all wheels on the belt
+    "wrong sign": (PlaceFault("scale", 14.0, 99.0, -0.5),),
+    "a quarter of the way": (PlaceFault("scale", 14.0, 99.0, 0.25),),
+    "drift of 10 cm/s": (PlaceFault("drift", 14.0, 99.0, 0.1),),
+    "drift of 40 cm/s to the left": (PlaceFault("drift", 14.0, 99.0, -0.4),),
+    "four steps of 14 cm": tuple(PlaceFault("jump", 14.0 + i, 15.0 + i if i < 3 else 99.0, 0.14 * i) for i in range(4)),
+}
+
+
+@pytest.mark.parametrize("kind", CONTRADICTED)
+@pytest.mark.parametrize(("name", "v"), [("Silver", 3.0), ("Fisher", 6.0)])
+def test_fixes_that_move_as_the_bicycle_does_not_end_the_ride_on_the_belt(tmp_path, kind, name, v):
+    outcome, run = ride(tmp_path / "run", name, v, faults=CONTRADICTED[kind], seconds=24.0)
+    assert outcome.reason == "fault"
+    near_edge = {Cause.BELT_EDGE} if "steps" in kind else set()  # where a kick has brought it when the place jumps
+    assert Cause(int(run.ticks["cause"][-1])) in {Cause.PLACE_LOST, *near_edge}
+    torque = run.ticks["t"][run.ticks["T_cmd"] != 0.0]
+    assert all(marker.t > torque[-1] for marker in run.markers if marker.kind == "fall")
+
+
 @pytest.mark.parametrize("kind", RIDDEN)
 def test_it_rides_through_less(tmp_path, kind):
     outcome, run = ride(tmp_path / "run", "Fisher", 4.0, faults=(RIDDEN[kind],))

@@ -20,12 +20,12 @@ LOST, EDGE, OFF = int(Symptom.PLACE_LOST), int(Symptom.BELT_EDGE), int(Symptom.O
 class Ride:
     """Bicycle that winds along a lane, seen by a gyro with a bias and by fixes that are late."""
 
-    def __init__(self, late=0.08, every=20, bias=0.01, y0=0.0, **settings):
+    def __init__(self, late=0.08, every=20, bias=0.01, y0=0.0, askew=0.0, **settings):
         self.o = PlaceSettings(**{"z": -0.5, **settings}).as_record(load_bicycle("Silver"), DT)
         self.p, self.links = new_place(), np.zeros(1, LINK_STATE)
         self.links[0]["role"] = ROLE_PLACE
         self.e, self.sample = np.zeros(1, ESTIMATE)[0], np.zeros(1, SAMPLE)[0]
-        self.late, self.every, self.bias, self.y0 = late, every, bias, y0
+        self.late, self.every, self.bias, self.y0, self.askew = late, every, bias, y0, askew
         self.k, self.on, self.t0 = 0, 0, 2.0
         self.rows = []
 
@@ -33,8 +33,8 @@ class Ride:
         """Place, heading, yaw rate and lean at ``t``: y'' = v psi_dot as small angles have it."""
         s = max(t - self.t0, 0.0)
         psi, psi_dot = 0.05 * np.sin(2.0 * s), 0.1 * np.cos(2.0 * s) * (s > 0)
-        y = self.y0 + V * 0.025 * (1.0 - np.cos(2.0 * s))
-        return y, psi, psi_dot, 0.03 * np.sin(3.0 * s)
+        y = self.y0 + V * (0.025 * (1.0 - np.cos(2.0 * s)) + self.askew * s)
+        return y, psi + self.askew * (s > 0), psi_dot, 0.03 * np.sin(3.0 * s)
 
     def go(self, seconds, say=lambda t, y: y, held=False):
         """Ride on; ``say`` makes a fix [m] of its time and the place of what the sensor sees, None: none."""
@@ -101,6 +101,27 @@ def test_a_delay_that_nobody_knows_of_is_seen_as_an_error():
     ride.o["delay"] = 0.2  # more than there is
     rows = ride.go(12.0)
     assert np.abs(rows[rows[:, 0] > 8.0, 1]).max() > 0.01  # so the test above can fail
+
+
+@pytest.mark.parametrize("askew", [-0.06, 0.06])  # 0.24 m/s sideways
+def test_a_bicycle_that_is_let_go_askew_is_no_sensor_that_drifts(askew):
+    ride = started(every=2, late=0.005, askew=askew)
+    for _ in range(40):
+        ride.go(0.5)
+        assert ride.on == 0
+    rows = ride.go(0.5)
+    assert np.abs(rows[-100:, 2]).max() < 0.004
+
+
+@pytest.mark.parametrize(("rate", "found"), [(0.02, 0), (0.1, LOST), (-0.4, LOST)])
+def test_fixes_that_drift_beyond_what_gyro_and_speed_can_tell_are_lost(rate, found):
+    ride = started(every=2, late=0.005)
+    ride.go(12.0)
+    began = ride.k * DT
+    ride.go(2.0, say=lambda t, y: y + rate * max(t - began, 0.0))
+    assert ride.on == found
+    ride.go(2.0, held=True)
+    assert ride.on == 0  # in a person's hands it begins anew
 
 
 def test_before_its_first_fixes_the_place_is_lost():
