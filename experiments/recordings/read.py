@@ -9,10 +9,11 @@ from pathlib import Path
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings import foreign
 from riderless.experiments.recordings.foreign.formats.registry import RECORDING_SUFFIXES
+from riderless.experiments.recordings.foreign.formats.rosbag import METADATA as BAG_METADATA
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.experiments.recordings.runs import run_of
 from riderless.hil.logs.export import MARKERS_SUFFIX
-from riderless.hil.logs.log import RUN_FILE, Run
+from riderless.hil.logs.log import RUN_FILE, Run, is_foreign_log
 from riderless.models.errors import InputError
 from riderless.models.file_format import describe_kind, load_toml
 from riderless.models.parameters import Bicycle
@@ -76,8 +77,10 @@ def read_named_run(path: Path) -> Run:
 
 
 def is_run(path: Path) -> bool:
-    """Is this a run of ours, a folder or a log?"""
-    return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
+    """Is this a run of ours, a folder or a log, and no bag of ROS nor another program's file?"""
+    if path.is_dir():
+        return not (path / BAG_METADATA).exists()
+    return path.suffix == Path(RUN_FILE).suffix and not is_foreign_log(path)
 
 
 def _refuse_own_file(path: Path) -> None:
@@ -108,7 +111,7 @@ def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     """Find the recordings among files and folders: a folder of runs or logs stands for all of them."""
     found: list[Path] = []
     for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
-        if not path.is_dir() or (path / RUN_FILE).exists():
+        if not path.is_dir() or (path / RUN_FILE).exists() or (path / BAG_METADATA).exists():
             found.append(path)
             continue
         inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
@@ -141,7 +144,9 @@ def _folders_of_runs(folder: Path) -> list[Path]:
 
 
 def _recorded(path: Path) -> bool:
-    """Is this a file of a known format, and not one that belongs to a recording?"""
+    """Is this a file of a known format, or a bag of ROS, and not one that belongs to a recording?"""
+    if path.is_dir():
+        return (path / BAG_METADATA).exists()
     return path.suffix.lower() in (*RECORDING_SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(
         MARKERS_SUFFIX
     )

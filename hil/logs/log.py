@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     import pandas
 
 LONG_LOG_BYTES = 32_000_000  # of a file; its rows are three times as long in memory, and their columns more
+_PROFILE_SEEN = 32  # bytes of a file within which its profile stands; ours has its name there
+_SUMMARY_SEEN = 1 << 20  # and bytes at its end where its schemas are named again, as of a copy that `mcap` made
 MARKER_FIELDS = {"t": float, "kind": str, "text": str}
 WIRE_FIELDS = {"k": int, "tape": bytes}
 __all__ = [
@@ -265,8 +267,8 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     if content is None:
         raise InputError(
             f"wanted a run with its header, found {size} bytes without one in {file}: it was cut before "
-            "its first row: give the folder of another run; or it is another program's file: make a CSV file of its "
-            "topic, and say with --mapping which column is what (docs/foreign-logs.md)"
+            "its first row: give the folder of another run; or it is another program's file: say with --mapping which "
+            "field is what (docs/foreign-logs.md)"
         )
     header = RunHeader.from_json(content)
     stop = Stop.from_json(unseal(contents.metadata.get("stop")) or {})
@@ -310,6 +312,19 @@ def require_columns(dtype: np.dtype, names: Iterable[str], where: object) -> Non
                 f"wanted {'whole numbers' if wanted == 'iu' else 'numbers'} in the column {name} of {where}, found "
                 f"{dtype[name].name}: the log is damaged, or another program made it"
             )
+
+
+def is_foreign_log(file: Path) -> bool:
+    """Is this another program's MCAP file? One that was cut within its header may be anybody's, and is none."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_PROFILE_SEEN)
+            opened.seek(max(file.stat().st_size - _SUMMARY_SEEN, 0))
+            summary = opened.read()
+    except OSError:
+        return False
+    begins = head.startswith(MAGIC) and len(head) == _PROFILE_SEEN
+    return begins and protobuf_schema.PACKAGE.encode() not in head and b"riderless.Tick" not in summary
 
 
 def _require_magic(file: Path) -> None:

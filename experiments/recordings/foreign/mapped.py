@@ -13,7 +13,7 @@ from riderless.experiments.dynamics import Theory
 from riderless.experiments.recordings.foreign import times, units
 from riderless.experiments.recordings.foreign.formats.registry import read_table
 from riderless.experiments.recordings.foreign.mapping import DATE_TIME, Mapping
-from riderless.experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows
+from riderless.experiments.recordings.foreign.merged import draw_lines, fill_between, join_rows, stack_topics
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.experiments.recordings.quality.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.torque_law import controlling_torque
@@ -35,9 +35,11 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
     InputError
         A column is missing, not as long as the others, or not of numbers; times that no grid can be made of.
     """
-    table = _chosen(table, mapping)
     if len(mapping.times) > 1:
         table, mapping = _one_time(table, mapping)
+    if table.topics and mapping.times:
+        table = stack_topics(table, mapping.times[0], mapping.columns)
+    table = _chosen(table, mapping)
     if mapping.times:
         table = join_rows(table, mapping.times[0], mapping.columns)
     grid = _grid(table, mapping)
@@ -89,6 +91,8 @@ def _chosen(table: Table, mapping: Mapping) -> Table:
         return table
     where = f"{mapping.name} [rows]"
     keep = _flag(table, mapping.rows, where)
+    if table.topics:
+        keep |= ~table.told(mapping.rows["column"])  # rows of other topics
     if not keep.any():
         wanted = shortened(mapping.rows["equals"]) if "equals" in mapping.rows else "not 0"
         raise InputError(
@@ -101,7 +105,11 @@ def _chosen(table: Table, mapping: Mapping) -> Table:
 
 def _one_time(table: Table, mapping: Mapping) -> tuple[Table, Mapping]:
     """Table and mapping with one column of times [s], or of date-times, instead of several that tell them together."""
-    name, unit = " + ".join(mapping.times), mapping.time_units[0]
+    name, unit, topics = " + ".join(mapping.times), mapping.time_units[0], table.topics
+    if topics:
+        topic = topics[table.whole_name(mapping.times[0])]
+        name = f"{topic} {name}"
+        topics = {**topics, name: topic}
     if len(rows := {len(table.raw(column)) for column in mapping.times}) > 1:
         raise InputError(
             f"{mapping.name} [time]: wanted columns of the same length, found {', '.join(map(str, sorted(rows)))} rows "
@@ -114,7 +122,7 @@ def _one_time(table: Table, mapping: Mapping) -> tuple[Table, Mapping]:
         unit = "s"
         factors = [units.unit_factor(part, units.TIME_UNITS, mapping.name) for part in mapping.time_units]
         whole = np.array(factors) @ np.array([table.numbers(column) for column in mapping.times])
-    table = replace(table, columns={**table.columns, name: whole})
+    table = replace(table, columns={**table.columns, name: whole}, topics=topics)
     return table, replace(mapping, times=(name,), time_units=(unit,))
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 MISSED_BEYOND = 1.5  # of the usual time from reading to reading of a sensor: one was missed there
 
@@ -59,6 +60,46 @@ def increasing_rows(t: Array) -> NDArray[np.bool_]:
 def usual_step(at: Array) -> float:
     """Time from reading to reading [s], as a rule, of those at the times ``at`` (n,)."""
     return float(np.median(np.diff(at)))
+
+
+def stack_topics(table: Table, time: str, wanted: Collection[str]) -> Table:
+    """Make one table of topics that have times of their own: a row for each message, with the columns of its topic.
+
+    Parameters
+    ----------
+    table : Table
+    time : str
+        Field that tells the time of each topic, or its column of one of them.
+    wanted : collection of str
+        Columns that matter.
+
+    Raises
+    ------
+    InputError
+        A topic has no such field.
+    """
+    names = {table.whole_name(name) for name in wanted if name != time}
+    own = table.find(time) or [table.whole_name(time)]
+    field = own[0].removeprefix(f"{table.topics[own[0]]} ")
+    topics = list(dict.fromkeys(table.topics[name] for name in names)) or [table.topics[own[0]]]
+    for topic in topics:
+        if f"{topic} {field}" not in table.columns:
+            raise InputError(
+                f"wanted {field} on every topic that is used of {table.source}, found none on {topic}; name another "
+                "time under [time], such as log_time"
+            )
+    stamps = [table.columns[f"{topic} {field}"] for topic in topics]
+    order = np.argsort(np.concatenate(stamps), kind="stable")
+    ends = np.cumsum([len(stamp) for stamp in stamps])
+    columns = {time: np.concatenate(stamps)[order]}
+    for name in names:
+        values, k = table.columns[name], topics.index(table.topics[name])
+        texts = values.dtype.kind not in "biuf"
+        whole = np.full(ends[-1], None, object) if texts else np.full(ends[-1], np.nan)
+        whole[ends[k] - len(values) : ends[k]] = values
+        columns[name] = whole[order]
+    unread = tuple(name for name in table.columns if name not in columns)
+    return replace(table, columns=columns, unread=(*table.unread, *unread))
 
 
 def join_rows(table: Table, time: str, wanted: Collection[str]) -> Table:

@@ -49,6 +49,7 @@ class Table:
     unread: tuple[str, ...] = ()  # columns that the file has beside those that were wanted of it
     remarks: tuple[str, ...] = ()  # on how it was read
     objects: Mapping[str, str] = field(default_factory=dict)  # what only MATLAB can read: class by name
+    topics: Mapping[str, str] = field(default_factory=dict)  # of columns "topic field", each with times of their own
 
     @property
     def source(self) -> str:
@@ -66,7 +67,7 @@ class Table:
 
     def has(self, name: str) -> bool:
         """Is there such a column?"""
-        return bool(self._find(name))
+        return bool(self.find(name))
 
     def raw(self, name: str) -> np.ndarray:
         """Column (n,) as the file has it.
@@ -76,9 +77,13 @@ class Table:
         InputError
             There is none of that name, or several of that last part.
         """
-        found = self._find(name)
+        return self.columns[self.whole_name(name)]
+
+    def whole_name(self, name: str) -> str:
+        """Name of a column as the file has it. Raises as `raw` does."""
+        found = self.find(name)
         if len(found) == 1:
-            return self.columns[found[0]]
+            return found[0]
         if found:
             raise InputError(
                 f"wanted one column {name!r} in {self.source}, found {', '.join(found)}; give the whole name"
@@ -125,12 +130,14 @@ class Table:
                 f"{self.path}; {_remedy(str(text).strip(), first=row == 0)}"
             ) from None
 
-    def _find(self, name: str) -> list[str]:
+    def find(self, name: str) -> list[str]:
+        """Whole names of the columns that a name, or its last part, may mean."""
         if name in self.columns:
             return [name]
-        wanted = dotted_name(name)
-        whole = [known for known in self.columns if dotted_name(known) == wanted]
-        tails = [known for known in self.columns if dotted_name(known).endswith("." + wanted)]
+        dotted = _dotted_topic if self.topics else dotted_name
+        wanted = dotted(name)
+        whole = [known for known in self.columns if dotted(known) == wanted]
+        tails = [known for known in self.columns if dotted(known).endswith("." + wanted)]
         long = [known for known in tails if len(self.columns[known]) >= MIN_RECORDING_ROWS]
         return whole or long or tails
 
@@ -186,6 +193,11 @@ def is_wanted(name: str, wanted: Collection[str]) -> bool:
 def dotted_name(name: str) -> str:
     """Convert a path inside a file (``/log/imu/phi_dot``) to MATLAB's notation: ``log.imu.phi_dot``."""
     return name.strip("/ ").replace("/", ".")
+
+
+def _dotted_topic(name: str) -> str:
+    """Convert a topic and its field, between which there is a blank, as `dotted_name` does."""
+    return dotted_name(name).replace(" ", ".")
 
 
 def unfold_columns(name: str, values: np.ndarray) -> dict[str, np.ndarray]:

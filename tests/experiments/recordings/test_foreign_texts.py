@@ -148,7 +148,8 @@ def test_marks_between_thousands_are_quoted_and_may_be_given(tmp_path, delimiter
 
 
 @pytest.mark.parametrize(
-    ("suffix", "remedy"), [("xlsx", "save the sheet as CSV"), ("mf4", "asammdf"), ("abc", "convert it")]
+    ("suffix", "remedy"),
+    [("xlsx", "save the sheet as CSV"), ("mf4", "copy it again"), ("tdms", "npTDMS"), ("abc", "convert it")],
 )
 def test_a_file_that_no_reader_takes_gets_the_remedy_for_its_suffix(tmp_path, suffix, remedy):
     with pytest.raises(InputError, match=f"found something else in .*; .*{remedy}"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from riderless.hil.memory import bounded_memory
+from riderless.hil.memory import bounded_memory, memory_for_reading
 from riderless.models.errors import InputError
 
 MOST_SECONDS = 120  # of processor for one file; the largest ones of a lab take a few
@@ -57,6 +57,8 @@ def _answer(there: int, path: Path, read: Callable[[], Any]) -> NoReturn:
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
         resource.setrlimit(resource.RLIMIT_CPU, (seconds if hard < 0 else min(seconds, hard), hard))
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]  # of a file that a library unpacks beside
+        resource.setrlimit(resource.RLIMIT_FSIZE, (memory_for_reading() if hard < 0 else hard, hard))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # last words of a library are no sentence
         try:
             with bounded_memory(path):
@@ -80,12 +82,12 @@ def _crashed(path: Path, ended: int) -> str:
 # Libraries that only some files need.
 
 
-def import_extra(module: str, path: Path) -> ModuleType:
+def import_extra(module: str, path: Path, extra: str = "formats") -> ModuleType:
     """Import a module; where it is not installed, raise InputError with how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError:
         raise InputError(
             f"{path} needs the library {module}, which is not installed; install it: "
-            "python -m pip install 'riderless[formats]'"
+            f"python -m pip install 'riderless[{extra}]'"
         ) from None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from riderless.experiments.recordings.foreign.formats import hdf5, mat, parquet, text
+from riderless.experiments.recordings.foreign.formats import hdf5, mat, mcap, mf4, parquet, rosbag, text, ulog
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.models.errors import InputError
 from riderless.models.text_file import why_unreadable
@@ -12,22 +12,24 @@ from riderless.models.text_file import why_unreadable
 FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]]] = {
     "HDF5 (also MAT 7.3)": (hdf5.fits, hdf5.read),
     "Parquet": (parquet.fits, parquet.read),
+    "MCAP": (mcap.fits, mcap.read),
+    "ROS bag": (rosbag.fits, rosbag.read),
+    "ULog": (ulog.fits, ulog.read),
+    "MF4": (mf4.fits, mf4.read),
     "MAT": (mat.fits, mat.read),
     "CSV": (text.fits, text.read),
 }
-RECORDING_SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet", ".gz")  # sought in a folder
+RECORDING_SUFFIXES = (  # sought in a folder
+    *(".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet", ".gz"),
+    *(".mcap", ".bag", ".db3", ".ulg", ".mf4"),
+)
 SUFFIX_REMEDIES = {
     ".xlsx": "save the sheet as CSV",
     ".xls": "save the sheet as CSV",
     ".ods": "save the sheet as CSV",
-    ".mf4": "save its channels as CSV or MAT (asammdf: `MDF(file).export('csv')`)",
-    ".mdf": "save its channels as CSV or MAT (asammdf: `MDF(file).export('csv')`)",
     ".dat": "save it as CSV, MAT or Parquet with the program that wrote it",
     ".tdms": "save it as CSV or HDF5 (npTDMS: `TdmsFile.read(file).as_hdf()`)",
-    ".ulg": "make CSV files of its topics (pyulog: `ulog2csv FILE`), and merge those that are needed",
     ".bin": "save it as CSV or MAT with the program that wrote it (ArduPilot: `mavlogdump.py --format csv`)",
-    ".bag": "make a CSV file of its topics (rosbags: `rosbags.highlevel.AnyReader`)",
-    ".db3": "make a CSV file of its topics (rosbags: `rosbags.highlevel.AnyReader`)",
     ".npy": "save it as CSV (`numpy.savetxt`) with a line of names, or as MAT (`scipy.io.savemat`)",
     ".npz": "save it as MAT (`scipy.io.savemat(file, dict(numpy.load(file)))`)",
     ".pkl": "save it as CSV or Parquet (pandas: `to_csv`, `to_parquet`): a pickle can run any program",
@@ -49,7 +51,7 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
     ----------
     path
     wanted
-        Columns that are needed, by their names or last parts; Parquet and HDF5 files give no others, so that a large
+        Columns that are needed, by their names or last parts; files but CSV and MAT give no others, so that a large
         one takes little memory. All where none is named.
     how
         For text: `delimiter`, `encoding`, `missing` and so on; see `text.read`.
@@ -60,8 +62,10 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
         The file is missing or empty, damaged, or needs a library that is not installed.
     """
     path = Path(path)
+    if path.name == rosbag.METADATA:
+        path = path.parent
     try:
-        with path.open("rb") as file:
+        with (path / rosbag.METADATA if path.is_dir() else path).open("rb") as file:
             head = file.read(BYTES_LOOKED_AT)
     except OSError as error:
         raise InputError(
@@ -70,7 +74,9 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
     for fits, read in FILE_FORMATS.values():
         if fits(head, path.suffix.lower()):
             return read(path, wanted=wanted, **how)
-    remedy = SUFFIX_REMEDIES.get(path.suffix.lower(), "convert it to one of them")
+    suffix = path.suffix.lower()
+    usual = "it does not begin as its suffix says: copy it again" if suffix in RECORDING_SUFFIXES else ""
+    remedy = SUFFIX_REMEDIES.get(suffix, usual or "convert it to one of them")
     raise InputError(
         f"wanted a readable file of a known format ({', '.join(FILE_FORMATS)}), found something else in {path}; "
         f"{remedy}"
