@@ -17,8 +17,11 @@ from riderless.experiments.notebook import plus_minus, value_table
 from riderless.hil.design.sampled_plant import continuous
 from riderless.models import catalogue
 from riderless.models.array_types import Array, ComplexArray
+from riderless.models.coordinates import RATE_STATES, STATES
 from riderless.models.errors import InputError
+from riderless.models.linear.path import heading_rate
 from riderless.models.linear.perturbed import ENTRIES, Variant
+from riderless.models.linear.resistance import MOST_HEIGHT, MOST_ROLLING, Resistance, RetardingForces
 from riderless.models.linear.whipple import canonical_matrices
 from riderless.models.parameters import PARAMETERS, Bicycle
 from riderless.models.plant.drive_losses import DriveLosses
@@ -65,6 +68,7 @@ class Mechanics:
 
 
 SLOWING = -0.2  # m/s^2, for the difference quotient of `Dynamics.by_acceleration`; the change is in proportion to 1e-5
+RETARDING = 10.0  # N, for those of `Dynamics.by_retarding`
 SAMPLED_LOOP = "whole sampled loop, "  # how the name of every controller's dynamics begins
 
 
@@ -90,6 +94,10 @@ class Dynamics:
     noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
     misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
     by_acceleration: Callable[[float], Array] | None = None  # d matrix / d (rate of the speed), per m/s^2
+    by_retarding: Callable[[float, float], Array] | None = None  # what its forces change in matrix, at v and a
+    heading: Callable[[float, float], tuple[Array, Array]] | None = None  # at v and a: (m,) of the states' rates per
+    # rad of heading, and (m,) of the heading's rate per state; None where the heading acts on nothing
+    on_belt: bool = False
     reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
     mechanics: Mechanics | None = None  # for motions that are not small; None where none are known
     steer_torque: Callable[[float], Array] | None = None  # (m,): d x / dt, or after one sample, per N m on the steer
@@ -220,8 +228,44 @@ STEER_QUANTITIES = {  # with damping and stiffness of the steer these leave its 
 FRICTION_QUANTITIES = {  # not linear: as a torque against the steer rate that was measured
     "steer_dry_friction": Quantity("N m", 0.0, 0.1, "Coulomb friction of the steer axis, from recorded steer alone"),
 }
+ROAD_QUANTITIES = {  # felt where the speed falls, or where a resistance is stated: fields of `Resistance`
+    "rolling": Quantity(
+        "",
+        0.008,
+        0.004,
+        "rolling resistance of each wheel per load",
+        PhysicalRange(0.0, MOST_ROLLING, "no tyre on a floor resists more"),
+    ),
+    "rolling_axis": Quantity(
+        "",
+        0.5,
+        0.29,
+        "axis of the moments against rolling, 0 along the leaned axles, 1 horizontal",
+        PhysicalRange(0.0, 1.0, "the axis lies between the leaned axle and the horizontal"),
+    ),
+    "drag_share": Quantity(
+        "",
+        0.8,
+        0.2,
+        "share of the rest of the retarding force that is not at the rear rim",
+        PhysicalRange(0.0, 1.0, "a share is none or all at most"),
+    ),
+    "drag_height": Quantity(
+        "",
+        1.15,
+        0.2,
+        "height of that force per height of the centre of mass",
+        PhysicalRange(0.0, MOST_HEIGHT, "air, a hand and a rope act on the bicycle"),
+    ),
+}
 USUAL_ENTRY_STD = 0.02  # of the largest entry of its matrix: how well an entry is usually known
-UNCERTAIN_QUANTITIES = {**MACHINE_QUANTITIES, **SENSOR_QUANTITIES, **STEER_QUANTITIES, **FRICTION_QUANTITIES}
+UNCERTAIN_QUANTITIES = {
+    **MACHINE_QUANTITIES,
+    **SENSOR_QUANTITIES,
+    **STEER_QUANTITIES,
+    **FRICTION_QUANTITIES,
+    **ROAD_QUANTITIES,
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,7 +278,8 @@ class Theory:
     says that the machine obeys the linear equations however far it leans, as an emulated one may.
     ``losses`` are those of its drive and steer axis: the gain is in ``moved`` too, and what no linear equation has is
     simulated. ``known_delay`` [s] is what the dynamics have between a reading and the torque that answers it: a drive
-    can be earlier by so much and no more.
+    can be earlier by so much and no more. ``resistance`` says what resists the bicycle, with `ROAD_QUANTITIES` for its
+    numbers; None where its speed is kept, or nobody asks.
     """
 
     name: str
@@ -244,7 +289,8 @@ class Theory:
     moved: Mapping[str, float] = field(default_factory=dict)
     linear: bool = False
     known_delay: float = 0.0
-    on_belt: bool = False  # where a change of speed is the belt's, and hardly moves the balance
+    on_belt: bool = False  # where a change of speed is the belt's
+    resistance: Resistance | None = None
     losses: DriveLosses = DriveLosses()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -272,18 +318,39 @@ class Theory:
     def _built(self, variant: Variant, more_delay: float) -> Dynamics:
         """Dynamics of a machine, with what a changing speed makes of them."""
         dynamics = self.build(variant, more_delay)
-        if self.on_belt:
-            return dynamics
 
-        @cache
-        def slower() -> Dynamics:
-            return self.build(replace(variant, acceleration=SLOWING), more_delay)
+        def changed_by(step: float, **changes: Any) -> Callable[[float], Array]:
+            other = cache(lambda: self.build(replace(variant, **changes), more_delay))
+            return cache(lambda v: (other().matrix(v) - dynamics.matrix(v)) / step)
 
-        @cache
-        def by_acceleration(v: float) -> Array:
-            return (slower().matrix(v) - dynamics.matrix(v)) / SLOWING
+        def forces(a: float) -> RetardingForces:
+            return variant.resistance.forces(variant.bicycle, variant.speed_scale * a, self.on_belt)
 
-        return replace(dynamics, by_acceleration=by_acceleration)
+        before = variant.retarding
+        by_rolling = changed_by(RETARDING, retarding=before._replace(rolling=before.rolling + RETARDING))
+        by_rest = changed_by(RETARDING, retarding=before._replace(rest=before.rest + RETARDING))
+
+        def by_retarding(v: float, a: float) -> Array:
+            change = np.subtract(forces(a), before)
+            parts = [force * one(v) for force, one in zip(change, (by_rolling, by_rest), strict=True) if force]
+            return sum(parts, np.zeros_like(dynamics.matrix(v)))
+
+        def heading(v: float, a: float) -> tuple[Array, Array]:
+            column, row = np.zeros((2, len(dynamics.states)))
+            if not a and variant.resistance.balance == "frame":  # nothing acts along the belt or road
+                return column, row
+            terms = replace(variant, acceleration=a, retarding=forces(a)).road_terms
+            column[RATE_STATES] = -np.linalg.solve(variant.matrices(v)[0], terms.P)
+            row[: len(STATES)] = heading_rate(variant.bicycle, variant.speed_scale * v, np.eye(len(STATES)))
+            return column, row
+
+        return replace(
+            dynamics,
+            by_acceleration=changed_by(SLOWING, acceleration=SLOWING),
+            by_retarding=by_retarding if self.resistance else None,
+            heading=heading if self.on_belt or variant.resistance.balance != "frame" else None,
+            on_belt=self.on_belt,
+        )
 
     def variant(self, changes: Mapping[str, float]) -> tuple[Variant, float]:
         """Machine with some quantities set to other values, and its additional delay [s]."""
@@ -307,8 +374,14 @@ class Theory:
         entries = {name: machine.pop(name) for name in ENTRIES if name in machine}
         for name in (*SENSOR_QUANTITIES, *FRICTION_QUANTITIES):  # they do not change the linear motion
             machine.pop(name, None)
+        moved = {name: machine.pop(name, quantity.nominal) for name, quantity in ROAD_QUANTITIES.items()}
         bicycle = replace(self.bicycle, **own) if own else self.bicycle
-        return replace(Variant(bicycle, entries=entries), **machine), delay
+        variant = replace(Variant(bicycle, entries=entries, on_belt=self.on_belt), **machine)
+        if self.resistance is not None:
+            resistance = replace(self.resistance, **moved)
+            kept = resistance.forces(bicycle, 0.0, self.on_belt)
+            variant = replace(variant, resistance=resistance, retarding=kept)
+        return variant, delay
 
     def nominal(self, name: str) -> float:
         """Nominal value of a quantity in this theory, SI."""
@@ -337,7 +410,8 @@ class Theory:
     @property
     def uncertain(self) -> dict[str, float]:
         """Standard deviation of every quantity that has one, SI."""
-        known = {**self.bicycle.std, **self.std}
+        road = {} if self.resistance is None else {name: one.usual for name, one in ROAD_QUANTITIES.items()}
+        known = {**self.bicycle.std, **road, **self.std}
         return {name: float(std) for name, std in known.items() if std > 0.0}
 
     @cached_property
@@ -366,7 +440,8 @@ class Theory:
     def causes(self) -> tuple[str, ...]:
         """Quantities that may explain a disagreement: of all parameters, those that the linear bicycle feels."""
         felt = (name for name in PARAMETERS if name in usual_std() and name != "g")
-        return (*felt, *MACHINE_QUANTITIES, *SENSOR_QUANTITIES)
+        road = (name for name in ROAD_QUANTITIES if name in self.uncertain)
+        return (*felt, *MACHINE_QUANTITIES, *SENSOR_QUANTITIES, *road)
 
     def __repr__(self) -> str:
         moved = "".join(f", {name} = {value:.4g}" for name, value in self.moved.items())

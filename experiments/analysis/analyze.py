@@ -17,13 +17,14 @@ from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from riderless.experiments.analysis.verdict.next_steps import next_steps
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.analysis.windows.grouping import in_conditions
+from riderless.experiments.analysis.windows.grouping import in_conditions, resisted
 from riderless.experiments.analysis.windows.notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
 from riderless.experiments.analysis.windows.steer_stops import stops_by_bicycle, without_stops
 from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Segment, Window
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.hil.controllers.controller import NotLinearError
 from riderless.models.errors import InputError
+from riderless.models.linear.resistance import Resistance
 
 LEAST_LINEAR_GAIN = 5.0  # of the log likelihood over all windows, from which on they move linearly
 MOVES_LINEARLY = (
@@ -102,11 +103,13 @@ def analyze_responses(
     require_estimator(estimator)
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
+    looked_at: list[Response] = []
     stops = stops_by_bicycle(responses)
     for response in responses:
         why = _why_not_linear(response)
         response.forget()
         if why:
+            looked_at.append(response)
             rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
             on_progress(response)
             continue
@@ -118,9 +121,10 @@ def analyze_responses(
             windows, refused = apply_notes(response, (found, refused))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
+        looked_at.append(resisted(response, windows))
         fits = []
         for window in windows:
-            segment = Segment(response, window)
+            segment = Segment(looked_at[-1], window)
             fit = fitted(segment, estimator or suitable(segment))
             if fit.ok:
                 comparisons.append(compare(segment, fit))
@@ -129,7 +133,8 @@ def analyze_responses(
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
-    analysis = _of_one_theory(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+    analysis = _of_one_resistance(Analysis(tuple(looked_at), tuple(comparisons), tuple(rejected)))
+    analysis = _of_one_theory(analysis)
     analysis = _in_process_noise(analysis)
     return replace(analysis, comparisons=tuple(in_conditions(analysis.comparisons)))
 
@@ -144,6 +149,18 @@ def _why_not_linear(response: Response) -> str:
     except NotLinearError as error:
         return str(error)
     return ""
+
+
+def _of_one_resistance(found: Analysis) -> Analysis:
+    """Let all recordings of a bicycle know that something resists it, where one does: they are judged together."""
+    known = {r.theory.bicycle.name for r in found.responses if r.theory and r.theory.resistance}
+    responses = {r.key: r for r in found.responses}
+    for key, response in responses.items():
+        theory = response.theory
+        if theory and theory.resistance is None and theory.bicycle.name in known:
+            responses[key] = replace(response, theory=replace(theory, resistance=Resistance()))
+    comparisons = [replace(c, segment=Segment(responses[c.key], c.window)) for c in found.comparisons]
+    return replace(found, responses=tuple(responses.values()), comparisons=tuple(comparisons))
 
 
 def _of_one_theory(found: Analysis) -> Analysis:

@@ -18,6 +18,7 @@ from riderless.experiments.analysis.identification.misfit import MOST_USUAL, Mis
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.identification.profile_likelihood import REACH, Profile, profiles
 from riderless.experiments.analysis.windows.find import find_windows
+from riderless.experiments.analysis.windows.grouping import resisted
 from riderless.experiments.datatypes import Response, Segment
 from riderless.experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from riderless.experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused, with_left_out
@@ -85,6 +86,11 @@ class IdentificationResult:
             )
         for one, other, correlation in found.confounded():
             yield Sentence(f"these data hardly tell {one} from {other}: correlation {correlation:+.3f}")
+        if "rolling_axis" in found.names:
+            yield Sentence(
+                "rolling_axis cannot be told from the twisting torque of the tyres: both turn the wheels about the "
+                "vertical"
+            )
         by_noise = np.sqrt(np.diag(found.covariance - self.misfit.covariance))
         for i, name in enumerate(found.names):
             moved = sorted(((by[i], held) for held, by in self.misfit.shifts.items()), key=lambda one: -abs(one[0]))
@@ -222,14 +228,21 @@ def identify_parameters(
 
 def averaged_windows(responses: Sequence[Response]) -> list[AveragedWindow]:
     """Cut all that recordings tell: windows of free motion, and parts forced by a known torque."""
-    pieces = []
+    pieces: list[AveragedWindow] = []
     for response in responses:
         kicked = kicked_windows(response)
-        pieces += kicked or [AveragedWindow.of(Segment(response, window)) for window in find_windows(response)[0]]
+        if not kicked:
+            windows = find_windows(response)[0]
+            falling = resisted(response, windows)
+            pieces += [AveragedWindow.of(Segment(falling, window)) for window in windows]
         forced = forced_windows(response)
         require_known_input(response, forced)
-        pieces += forced
-    return pieces
+        pieces += kicked + forced
+    known = next((piece.theory.resistance for piece in pieces if piece.theory.resistance), None)
+    return [
+        replace(piece, theory=replace(piece.theory, resistance=piece.theory.resistance or known)) if known else piece
+        for piece in pieces
+    ]
 
 
 def _responses(

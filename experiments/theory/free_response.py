@@ -114,16 +114,21 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
     states = []
     for one in several:
         X = starts_at(one, v)
-        F, left, weight = step_maps(one, at, dt, acceleration)
+        F, left, weight = step_maps(one, at, dt, acceleration, heading=True)
         change = (
-            np.zeros_like(F[0]) if misread is None else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)
+            np.zeros((len(X), len(X)))
+            if misread is None
+            else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)
         )
-        motion = propagate(F, left, weight, X, change, off)
+        rows = len(F[0]) - len(X)  # the heading's, where it acts; a window begins along the belt
+        motion = propagate(F, left, weight, np.pad(X, ((0, rows), (0, 0))), np.pad(change, (0, rows)), off)[:, : len(X)]
         states.append(np.pad(motion, ((0, 0), (0, m - len(X)), (0, 0))) if len(X) < m else motion)
     return states[0][None] if len(states) == 1 else np.array(states)
 
 
-def step_maps(dynamics: Dynamics, v: Array, dt: float, acceleration: float = 0.0) -> tuple[Array, Array, Array]:
+def step_maps(
+    dynamics: Dynamics, v: Array, dt: float, acceleration: float = 0.0, heading: bool = False, bends: bool = False
+) -> tuple[Array, Array, Array]:
     """Transition matrices over ``dt`` seconds at a few speeds, and the place of each speed ``v`` (n,) among them.
 
     Parameters
@@ -135,6 +140,10 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float, acceleration: float = 0.0
         s.
     acceleration : float
         m/s^2, mean rate of the speed, as of `mean_acceleration`.
+    heading : bool
+        With the heading as one more state, where it acts on the others.
+    bends : bool
+        The terms of a floor's acceleration are left to the nonlinear bicycle.
 
     Returns
     -------
@@ -146,8 +155,14 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float, acceleration: float = 0.0
     """
     nodes = speed_nodes(v)
     matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
-    if acceleration and dynamics.by_acceleration is not None:  # it hardly depends on the speed, which windows can share
-        matrices += acceleration * dynamics.by_acceleration(max(round(float(v.mean()), 1), 0.1))
+    shared = max(round(float(v.mean()), 1), 0.1)  # what follows hardly depends on the speed, which windows can share
+    if acceleration and dynamics.by_acceleration is not None and (dynamics.on_belt or not bends):
+        matrices += acceleration * dynamics.by_acceleration(shared)
+    if acceleration and dynamics.by_retarding is not None:
+        matrices += dynamics.by_retarding(shared, acceleration)
+    if heading and dynamics.heading is not None:
+        acting = np.array([dynamics.heading(float(node), acceleration) for node in nodes])
+        matrices = _with_heading(matrices, acting * (dynamics.dt or 1.0), dynamics.dt is not None)
     if dynamics.dt is None:
         at_nodes = expm(matrices * dt)
     else:
@@ -161,6 +176,25 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float, acceleration: float = 0.0
         at_nodes = np.linalg.matrix_power(matrices, steps)
     left, weight = _among(nodes, v)
     return at_nodes, left, weight
+
+
+def _with_heading(matrices: Array, acting: Array, sampled: bool) -> Array:
+    """Matrices (k, m + 1, m + 1) with a heading, of a sampled loop to first order in its step.
+
+    Parameters
+    ----------
+    matrices : (k, m, m) array
+    acting : (k, 2, m) array
+        What a heading does to the states, and they to it.
+    sampled : bool
+    """
+    if not acting[:, 0].any():
+        return matrices
+    k, m, _ = matrices.shape
+    found = np.zeros((k, m + 1, m + 1))
+    found[:, :m, :m], found[:, :m, m], found[:, m, :m] = matrices, acting[:, 0], acting[:, 1]
+    found[:, m, m] = float(sampled)
+    return found
 
 
 def speed_nodes(v: Array) -> Array:

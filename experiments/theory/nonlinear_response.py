@@ -154,8 +154,8 @@ def window_machine(
     m = len(dynamics.states)
     step = dynamics.dt or dt / np.ceil(dt / LONGEST_RESPONSE_STEP - 1e-9)
     at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
-    bends = nonlinearities.bicycle  # whose accelerations have those of a changing speed
-    F, left, weight = step_maps(dynamics, at, step, 0.0 if bends else mean_acceleration(v, dt))
+    bends = nonlinearities.bicycle  # whose accelerations have those of a speed that changes on a floor
+    F, left, weight = step_maps(dynamics, at, step, mean_acceleration(v, dt), bends=bends)
     nodes = speed_nodes(at)
     torque = np.zeros(m) if mechanics.torque is None else mechanics.torque
     parts = [_at_speed(mechanics, float(node), torque, step) for node in nodes]
@@ -170,7 +170,7 @@ def window_machine(
         change=np.zeros((m, m)) if misread is None else map_change_by_misread(dynamics, middle, step),
         off=np.zeros(len(v)) if misread is None else np.asarray(misread, float),
         v=scale * at,
-        v_dot=scale * np.gradient(v, dt),
+        v_dot=0.0 * at if dynamics.on_belt else scale * np.gradient(v, dt),
         per_sample=round(dt / step),
         rows=rows,
         readings=np.array([reached(float(node)) for node in nodes]),

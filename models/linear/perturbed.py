@@ -1,8 +1,8 @@
 """Linear bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
 
-``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + a Ka + S) q = f`` with q = (phi, delta): the linear bicycle of
+``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + R + S) q = f`` with q = (phi, delta): the linear bicycle of
 `riderless.models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory. Where
-its speed changes at a = dv/dt it has the term of `riderless.models.linear.road_forces.acceleration`.
+its speed changes, or something resists it, it has the terms R of `riderless.models.linear.resistance`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,8 @@ import numpy as np
 from riderless.models.array_types import Array
 from riderless.models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
 from riderless.models.errors import InputError
-from riderless.models.linear.road_forces import acceleration
+from riderless.models.linear.resistance import Resistance, RetardingForces, speed_change
+from riderless.models.linear.road_forces import RoadTerms
 from riderless.models.linear.whipple import CanonicalMatrices, canonical_matrices
 from riderless.models.parameters import Bicycle
 
@@ -48,6 +49,11 @@ class Variant:
         Rates of lean and yaw as the gyros measure them per true ones; likewise.
     acceleration : float
         m/s^2, rate of the measured speed.
+    on_belt : bool
+        It is a belt that changes the speed.
+    resistance : Resistance
+        Where the retarding forces act.
+    retarding : RetardingForces
     """
 
     bicycle: Bicycle
@@ -62,6 +68,9 @@ class Variant:
     imu_pitch: float = 0.0
     gyro_scale: float = 1.0
     acceleration: float = 0.0
+    on_belt: bool = False
+    resistance: Resistance = Resistance()
+    retarding: RetardingForces = RetardingForces()
 
     def __post_init__(self) -> None:
         for name, value in {**{name: getattr(self, name) for name in VARIANT_PARAMETERS}, **self.entries}.items():
@@ -82,8 +91,8 @@ class Variant:
         mass[DELTA, DELTA] += self.steer_inertia
         damping[DELTA] += self.steer_by_lean_rate, self.steer_damping
         stiffness[DELTA] += self.steer_by_lean, self.steer_stiffness
-        if self.acceleration:
-            stiffness += self._acceleration_terms
+        if self.acceleration or any(self.retarding):
+            stiffness += self.road_terms.K
         return mass, damping, stiffness
 
     @cached_property
@@ -98,8 +107,10 @@ class Variant:
         return matrices
 
     @cached_property
-    def _acceleration_terms(self) -> Array:
-        return acceleration(self.bicycle, self.speed_scale * self.acceleration).K
+    def road_terms(self) -> RoadTerms:
+        """Terms of the acceleration and of what retards it."""
+        terms = speed_change(self.bicycle, self.speed_scale * self.acceleration, self.on_belt)
+        return terms + self.resistance.terms(self.bicycle, self.retarding)
 
     def system(self, v: float) -> tuple[Array, Array]:
         """Matrix A (4, 4) [1/s] and vector b (4,) of x' = A x + b T_delta.
@@ -115,7 +126,7 @@ class Variant:
         return A, b
 
 
-VARIANT_PARAMETERS = tuple(f.name for f in fields(Variant) if f.name not in ("bicycle", "entries"))
+VARIANT_PARAMETERS = tuple(f.name for f in fields(Variant) if f.type is float)
 SYMMETRIC_MATRICES = ("M", "K0")
 ENTRIES = {  # name: matrix, row, column; of the symmetric ones the upper triangle
     f"{matrix}_{row}_{column}": (matrix, i, j)

@@ -16,7 +16,7 @@ import numpy as np
 from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
 from riderless.experiments.analysis.verdict.candidate import implausible, nearest_possible
-from riderless.experiments.dynamics import Theory, unit_of
+from riderless.experiments.dynamics import ROAD_QUANTITIES, Theory, unit_of
 from riderless.experiments.notebook import plus_minus, value_table
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -36,6 +36,7 @@ UNTOLD_BECAUSE = {
     "more_delay": _NO_TORQUE,
     "steer_scale": _NO_STEER,
     "steer_lag": _NO_STEER,
+    **dict.fromkeys(ROAD_QUANTITIES, "the speed falls in none of them, and no [resistance] is stated"),
 }
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from riderless.experiments.datatypes import Comparison, Response, Window
+from riderless.models.linear.resistance import Resistance
 from riderless.models.parameters import PARAMETERS, Bicycle
 
 CONDITION_WIDTH = 0.15  # m/s, by which the speeds of one condition's windows differ at most, but for their own noise
@@ -29,6 +30,18 @@ def in_turn(group: Sequence[Comparison]) -> Iterator[Comparison]:
     for c in group:
         yield c
         c.segment.response.forget()
+
+
+def resisted(response: Response, windows: Sequence[Window]) -> Response:
+    """Response with what resists the bicycle in its theory, where its speed falls over a window on a floor.
+
+    Where nobody states it, it is uncertain: `riderless.experiments.dynamics.ROAD_QUANTITIES`.
+    """
+    theory = response.own_theory
+    falls = any(changes_speed(window) and window.v_start > window.v_end for window in windows)
+    if theory.resistance is not None or theory.on_belt or not falls:
+        return response
+    return replace(response, theory=replace(theory, resistance=Resistance()))
 
 
 def in_conditions(comparisons: Sequence[Comparison]) -> list[Comparison]:
