@@ -10,6 +10,7 @@ from riderless import lazy
 
 if TYPE_CHECKING:
     from riderless.models.catalogue import bicycle_names, load_bicycle
+    from riderless.models.compared.comparison import EquationCheck, compare_equations
     from riderless.models.errors import InputError, UnusualBicycle
     from riderless.models.exchange.files import bicycle_text, read_bicycle
     from riderless.models.exchange.symbrim import SymbrimParts, bicycle_from_symbrim, symbrim_constants
@@ -49,6 +50,7 @@ __all__ = [
     "CanonicalMatrices",
     "CriticalSpeeds",
     "Ensemble",
+    "EquationCheck",
     "FrontTyre",
     "InputError",
     "Instruments",
@@ -72,6 +74,7 @@ __all__ = [
     "bicycle_names",
     "bicycle_text",
     "canonical_matrices",
+    "compare_equations",
     "critical_speeds",
     "eigenvalues",
     "hands_free_families",

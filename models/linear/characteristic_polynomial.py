@@ -7,7 +7,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from riderless.models.array_types import Array
-from riderless.models.linear.whipple import canonical_matrices
+from riderless.models.linear.whipple import CanonicalMatrices, canonical_matrices
 from riderless.models.parameters import Bicycle
 
 # Speed [m/s] where the modes are told apart. A critical speed above it is no speed of a bicycle: it is the
@@ -18,9 +18,14 @@ NAMING_SPEED = 1000.0
 @lru_cache(maxsize=256)
 def characteristic_coefficients(bicycle: Bicycle) -> Array:
     """Coefficients c (5, 4) of det(M s^2 + v C1 s + g K0 + v^2 K2) = sum of c[i, j] s^i v^j."""
-    M, C1, K0, K2 = canonical_matrices(bicycle)
-    K0 = bicycle.g * K0
-    c = np.zeros((5, 4))
+    return determinant_coefficients(canonical_matrices(bicycle), bicycle.g)[:, :4]  # the first column of K2 is zero
+
+
+def determinant_coefficients(matrices: CanonicalMatrices, g: float) -> Array:
+    """Coefficients c (5, 5) as of `characteristic_coefficients`, of any matrices M, C1, K0, K2."""
+    M, C1, K0, K2 = matrices
+    K0 = g * K0
+    c = np.zeros((5, 5))
     c[4, 0] = _mixed(M, M) / 2.0
     c[3, 1] = _mixed(M, C1)
     c[2, 0] = _mixed(M, K0)
@@ -28,7 +33,8 @@ def characteristic_coefficients(bicycle: Bicycle) -> Array:
     c[1, 1] = _mixed(C1, K0)
     c[1, 3] = _mixed(C1, K2)
     c[0, 0] = _mixed(K0, K0) / 2.0
-    c[0, 2] = _mixed(K0, K2)  # and nothing in v^4: the first column of K2 is zero
+    c[0, 2] = _mixed(K0, K2)
+    c[0, 4] = _mixed(K2, K2) / 2.0
     return c
 
 

@@ -84,6 +84,11 @@ class _Totals(NamedTuple):
 def totals(bicycle: Bicycle) -> _Totals:
     """Intermediate quantities of Meijaard et al. (2007), appendix A."""
     require_bicycle(bicycle)
+    return totals_of(bicycle)
+
+
+def totals_of(bicycle: Any) -> _Totals:
+    """Quantities of `totals`, of whatever has the parameters: a bicycle with a mistake in it too."""
     b = bicycle
     sin_lam, cos_lam = sin(b.lam), cos(b.lam)
 
@@ -128,7 +133,13 @@ def totals(bicycle: Bicycle) -> _Totals:
 
 def canonical_matrices(bicycle: Bicycle) -> CanonicalMatrices:
     """Matrices M, C1, K0, K2 of Meijaard et al. (2007), eq. 5.3 and appendix A."""
-    b, t = bicycle, totals(bicycle)
+    require_bicycle(bicycle)
+    return matrices_of(bicycle)
+
+
+def matrices_of(bicycle: Any) -> CanonicalMatrices:
+    """Matrices of `canonical_matrices`, of whatever has the parameters: a bicycle with a mistake in it too."""
+    b, t = bicycle, totals_of(bicycle)
     sin_lam, cos_lam = sin(b.lam), cos(b.lam)
     yaw = cos_lam / b.w  # yaw rate per steer angle and speed
 

@@ -39,6 +39,7 @@ COMMAND_LINES = {
     "simulate": ["simulate", "odd.toml", "--model", "linear", "--duration", "-1"],
     "convert": ["convert", "odd.toml"],
     "play": ["play", "odd.toml", "--port", "1"],
+    "compare": ["compare", "nowhere.csv", "--bike", "odd.toml"],
     "load": ["load", "odd.toml", "load.toml"],
     "path": ["path", "lane.toml", "odd.toml"],
     "run": ["run", "--emulated", "--bike", "odd.toml", "--duration", "-1"],

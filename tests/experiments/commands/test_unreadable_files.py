@@ -24,6 +24,7 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "check FILE",
     "check --emulated --controller FILE",
     "cite FILE",
+    "compare FILE",
     "convert FILE --to toml",
     "design FILE",
     "eig FILE",

@@ -67,6 +67,10 @@ REFUSED = {
         "turns Silver --lean five --steer 2",
         "design Silver --rate 200Hz",
     ],
+    # equations of one's own
+    "wanted a file of matrices: four lines": ["compare"],
+    "silver.toml, line 2: wanted four lines as": ["compare silver.toml"],
+    "cannot read the matrices nowhere.csv": ["compare nowhere.csv"],
     # a bicycle of one's own
     "wanted a file of readings: give one": ["measure"],
     "found its parameters": ["measure silver.toml"],

@@ -1,0 +1,1 @@
+"""Equations of one's own beside ours: entries, polynomial, eigenvalues, motion."""
