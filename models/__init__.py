@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from riderless.models.errors import InputError, UnusualBicycle
     from riderless.models.exchange.files import bicycle_text, read_bicycle
     from riderless.models.exchange.symbrim import SymbrimParts, bicycle_from_symbrim, symbrim_constants
+    from riderless.models.linear.lateral_push import lateral_push
     from riderless.models.linear.mode_shapes import ModeShape, mode_shapes
     from riderless.models.linear.modes import CriticalSpeeds, Modes, critical_speeds, eigenvalues, named_modes
     from riderless.models.linear.path import heading_rate, lateral_forces
@@ -82,6 +83,7 @@ __all__ = [
     "initial_state",
     "input_matrix",
     "lateral_forces",
+    "lateral_push",
     "load_bicycle",
     "measure",
     "mode_shapes",
