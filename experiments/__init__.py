@@ -11,13 +11,15 @@ from riderless.experiments.blas_threads import use_one_blas_thread
 use_one_blas_thread()  # before anything of numpy's is loaded, where that can be
 
 if TYPE_CHECKING:
+    from riderless.experiments.analysis.identification.loop_margins import LoopMargins
     from riderless.experiments.campaigns.session import CampaignResult, run_campaign
     from riderless.experiments.datatypes import Comparison, Fit, Prediction, Rejected, Response, Window
+    from riderless.experiments.emulation.margins import margins
     from riderless.experiments.recordings.read import find_recordings, read_recording
     from riderless.experiments.reports.analyze import analyze
     from riderless.experiments.reports.html import ReportInput, write_report
     from riderless.experiments.reports.identify import IdentificationResult, identify_parameters
-    from riderless.experiments.reports.loop import plot_design
+    from riderless.experiments.reports.loop import plot_design, plot_margins
     from riderless.experiments.reports.result import AnalysisResult
     from riderless.experiments.reports.theory import plot_eigenvalues
 
@@ -27,6 +29,7 @@ __all__ = [
     "Comparison",
     "Fit",
     "IdentificationResult",
+    "LoopMargins",
     "Prediction",
     "Rejected",
     "ReportInput",
@@ -35,8 +38,10 @@ __all__ = [
     "analyze",
     "find_recordings",
     "identify_parameters",
+    "margins",
     "plot_design",
     "plot_eigenvalues",
+    "plot_margins",
     "read_recording",
     "run_campaign",
     "write_report",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from riderless.hil.controllers.lti import LTIController
     from riderless.hil.design.compensators.methods import design_compensator
     from riderless.hil.design.control_systems import ControlSystems, control_systems
-    from riderless.hil.design.margins import Margins, margins
+    from riderless.hil.design.margins import Margins
     from riderless.hil.design.methods import design
     from riderless.hil.design.sampled_plant import LoopTiming, sampled_model
     from riderless.hil.design.schedule import GainSchedule
@@ -67,7 +67,6 @@ __all__ = [
     "design",
     "design_compensator",
     "export_run",
-    "margins",
     "name_law",
     "read_law",
     "read_rig",

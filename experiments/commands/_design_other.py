@@ -170,23 +170,22 @@ def design_with_states(
     ------
     InputError
     """
-    from riderless.experiments.analysis.identification.identifiability import emulated_loop
-    from riderless.experiments.reports.loop import FASTEST_SHOWN, plot_compensator
+    from riderless.experiments.emulation.margins import margins as judge
+    from riderless.experiments.reports.loop import FASTEST_SHOWN, plot_margins
     from riderless.experiments.reports.text import eigenvalue_text
     from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen
     from riderless.hil.design.compensators.methods import design_compensator
     from riderless.hil.design.margins import MARGIN_HEADS
-    from riderless.hil.design.whole_margins import whole_margins
     from riderless.hil.rig.stable import FASTEST_GROWTH
 
     made = design_compensator(bicycle, method, speeds, timing, drive=drive, **options)
     if out is not None:
         out.write(made.to_toml())
-    loop = emulated_loop(made)
-    found = {float(v): loop.eigenvalues(float(v)) for v in made.v}
-    margins = {v: whole_margins(loop, v) for v in found}
+    judged = judge(made)
+    found = {row.v: row.eigenvalues for row in judged}
+    margins = {row.v: row.margins for row in judged}
     if plot is not None:
-        plot_compensator(made, loop, path=plot)
+        plot_margins(judged, path=plot)
     if as_json:
         rows = [
             {

@@ -76,15 +76,16 @@ def _names_file(controller: str) -> bool:
     return bool(Path(controller).suffix)
 
 
-def emulated_rig_of(bicycle: "Bicycle", controller: str) -> Rig:
-    """Make the emulated rig of a bicycle, whose drive obeys what a file of gains commands; of a method a torque."""
+def emulated_rig_of(bicycle: "Bicycle", controller: str, of_controller: bool = False) -> Rig:
+    """Make the emulated rig that a controller was made for; its bicycle is given, or that ``of_controller``."""
     from riderless.hil.controllers.registry import read_controller
     from riderless.hil.rig.fitting import emulated_rig
 
     rig = Rig(bicycle)
     if names_method(controller):
         return rig
-    return emulated_rig(bicycle, read_controller(controller, bicycle, rig.timing))
+    made = read_controller(controller, bicycle, rig.timing)
+    return emulated_rig(made.bicycle if of_controller else bicycle, made)
 
 
 def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "Controller":

@@ -12,7 +12,6 @@ from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from riderless.experiments.analysis.identification.identifiability import WeaveMeasurability
-    from riderless.hil.design.closed_loop import SampledLoop
     from riderless.hil.design.schedule import GainSchedule
     from riderless.models.linear.prescribed_steer import InnerLoop
     from riderless.models.parameters import Bicycle
@@ -72,6 +71,7 @@ def design(
         whole_loop_growth,
     )
     from riderless.experiments.commands._machines import named_rig
+    from riderless.experiments.emulation.margins import weave_after_kicks
     from riderless.experiments.terminal.console import emit_json, parse_speeds, print_written, progress_screen
     from riderless.hil.controllers.timing import LoopTiming
     from riderless.hil.design.compensators.registry import COMPENSATORS
@@ -108,7 +108,7 @@ def design(
         plot_design(schedule, path=plot)
     whole = emulated_loop(schedule)
     with progress_screen.status("kicking the loop in simulation"):
-        weave = _weave(schedule, whole)
+        weave = weave_after_kicks(whole, schedule.v.tolist())
     growth = whole_loop_growth(schedule, whole)
     if as_json:
         emit_json(_document(schedule, weave, growth, purpose, out, plot))
@@ -139,18 +139,6 @@ def _options(
             f"--for measuring would be ignored: {method} has no gentle gains; take --method lqr or --method poles"
         )
     return gentle | options
-
-
-def _weave(schedule: "GainSchedule", loop: "SampledLoop") -> "list[WeaveMeasurability]":
-    """Ask at each speed whether the weave can be measured after kicks as `riderless run --emulated` gives them."""
-    import numpy as np
-
-    from riderless.experiments.analysis.identification.identifiability import weave_measurability
-    from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, kicks_in_turn
-
-    times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
-    kicks = kicks_in_turn(schedule.bicycle, times, np.random.default_rng(1))
-    return [weave_measurability(loop, float(v), kicks, KICK_SPACING) for v in schedule.v]
 
 
 def _rows(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]") -> Iterator[tuple[Any, ...]]:

@@ -19,18 +19,20 @@ from riderless.experiments.reports.eigenvalues import (
 from riderless.experiments.reports.theory import check_figure_format, save_figure
 from riderless.hil.design.lane import lane_loop
 from riderless.hil.design.sampled_plant import continuous, sampled_model
-from riderless.hil.design.whole_margins import whole_margins
+from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.whole_margins import loop_gain
 from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 from riderless.models.linear.modes import named_modes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from riderless.experiments.analysis.identification.loop_margins import LoopMargins
     from riderless.hil.controllers.controller import Controller
     from riderless.hil.design.closed_loop import SampledLoop
     from riderless.hil.design.margins import Margins
-    from riderless.hil.design.schedule import GainSchedule
     from riderless.models.parameters import Bicycle
 
 FINE_SPEEDS = 201  # of the eigenvalues between the designed speeds
@@ -38,6 +40,8 @@ FASTEST_SHOWN = 25.0  # 1/s; drive and delay decay faster, the modes of a bicycl
 LEAST_FACTOR, MOST_FACTOR = 0.03, 100.0  # of the gain, that are shown
 LEGEND_ROOM = 0.4  # of the range of some gains, above them
 GAIN_UNITS = {"torque": ("N m/rad", "N m s/rad"), "rate": ("1/s", "1"), "angle": ("1", "s")}  # on angles, and on rates
+SLOWEST_DRAWN, BODE_POINTS = 0.05, 1500  # rad/s, and points of a loop gain that is drawn
+NYQUIST_HALF = 3.0  # of the plane of L that is shown
 GAIN_TICKS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -100,6 +104,11 @@ def plot_design(schedule: "GainSchedule", *, path: str | Path | None = None) -> 
     InputError
         The file cannot be written, or its suffix is no format of a figure.
     """
+    if not isinstance(schedule, GainSchedule) or schedule.drive is not None:
+        raise InputError(
+            f"plot_design draws gains of a torque, found {schedule!r}: draw another controller with "
+            "plot_margins(margins(controller))"
+        )
     if path is not None:
         check_figure_format(Path(path))
     with figure_style():
@@ -120,15 +129,13 @@ def plot_design(schedule: "GainSchedule", *, path: str | Path | None = None) -> 
     return figure
 
 
-def plot_compensator(made: "Controller", loop: "SampledLoop", *, path: str | Path | None = None) -> "Figure":
-    """Draw a controller with states over speed: eigenvalues of the whole sampled loop, and its margins.
+def plot_margins(found: "LoopMargins", *, path: str | Path | None = None) -> "Figure":
+    """Draw a judged loop: eigenvalues and margins over speed, Bode and Nyquist diagrams at up to four of the speeds.
 
     Parameters
     ----------
-    made : Controller
-        A state space, or another controller that is linearised.
-    loop : SampledLoop
-        Of the machine under it.
+    found : LoopMargins
+        As `margins` makes it.
     path : str or Path, optional
         File to write as well, SVG, PDF or PNG.
 
@@ -139,20 +146,53 @@ def plot_compensator(made: "Controller", loop: "SampledLoop", *, path: str | Pat
     """
     if path is not None:
         check_figure_format(Path(path))
+    made, loop, speeds = found.loop.schedule, found.loop, np.array([row.v for row in found])
     with figure_style():
-        figure = new_figure(7.0, 5.9)
-        grid = figure.add_gridspec(2, 6)
+        figure = new_figure(7.0, 11.2)
+        grid = figure.add_gridspec(4, 6)
         eigenvalues = [figure.add_subplot(grid[0, i : i + 3]) for i in (0, 3)]
         margins = [figure.add_subplot(grid[1, i : i + 2]) for i in (0, 2, 4)]
-        fine, designed = _fine_speeds(made.v), np.asarray(made.v)
-        seen = [(v, _padded([loop.eigenvalues(speed) for speed in v.tolist()])) for v in (fine, designed)]
-        _draw_eigenvalues(eigenvalues, made.bicycle, *seen)
-        _draw_margins(margins, designed, [whole_margins(loop, speed) for speed in designed.tolist()])
-        _set_speeds((*eigenvalues, *margins), designed)
-        _say_design(figure, made, f"{len(made.states)} states of its own")
+        bode = [figure.add_subplot(grid[row, :3]) for row in (2, 3)]
+        nyquist = figure.add_subplot(grid[2:, 3:])
+        fine = _fine_speeds(speeds)
+        rows = _padded([loop.eigenvalues(v) for v in fine.tolist()])
+        _draw_eigenvalues(eigenvalues, loop.bicycle, (fine, rows), (speeds, _padded([r.eigenvalues for r in found])))
+        _draw_margins(margins, speeds, [row.margins for row in found])
+        _draw_loop_gains(bode, nyquist, loop, _some_speeds(speeds))
+        _set_speeds((*eigenvalues, *margins), speeds)
+        _say_design(figure, made, "the whole sampled loop")
     if path is not None:
         save_figure(figure, Path(path))
     return figure
+
+
+def _some_speeds(v: Array) -> list[float]:
+    """Up to as many speeds as there are colours, evenly among those given."""
+    chosen = np.unique(np.round(np.linspace(0, len(v) - 1, min(len(v), len(SERIES_STYLES)))).astype(int))
+    return [float(v[i]) for i in chosen]
+
+
+def _draw_loop_gains(bode: Sequence["Axes"], nyquist: "Axes", loop: "SampledLoop", speeds: Sequence[float]) -> None:
+    """Draw the loop gain L against frequency and in its plane, where a disc of 1/2 around -1 is a peak of 2."""
+    omega = np.geomspace(SLOWEST_DRAWN, np.pi / loop.dt, BODE_POINTS)
+    for v, (colour, _) in zip(speeds, SERIES_STYLES, strict=False):
+        L = loop_gain(loop, v)(omega)
+        bode[0].plot(omega, np.abs(L), color=colour, label=f"{v:g} m/s")
+        bode[1].plot(omega, np.degrees(np.unwrap(np.angle(L))), color=colour)
+        nyquist.plot(L.real, L.imag, color=colour)
+        nyquist.plot(L.real, -L.imag, color=colour, lw=0.7, ls=(0, (3, 2)))
+    bode[0].axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+    bode[0].set(xscale="log", yscale="log")
+    bode[0].set_title("|L|", loc="left", fontsize=10)
+    bode[0].legend(loc="lower left", fontsize=8.5, handlelength=1.4)
+    bode[1].set(xscale="log", xlabel="ω  [rad/s]")
+    bode[1].set_title("arg L  [deg]", loc="left", fontsize=10)
+    turn = np.linspace(0.0, 2.0 * np.pi, 181)
+    nyquist.plot(np.cos(turn), np.sin(turn), color=MUTED_COLOUR, lw=0.8, zorder=1)
+    nyquist.plot(-1.0 + 0.5 * np.cos(turn), 0.5 * np.sin(turn), color=MUTED_COLOUR, lw=0.8, ls=":", zorder=1)
+    nyquist.plot([-1.0], [0.0], "+", color=VERMILION, ms=9, mew=1.6)
+    nyquist.set(xlim=(-NYQUIST_HALF, NYQUIST_HALF), ylim=(-NYQUIST_HALF, NYQUIST_HALF), aspect="equal", xlabel="Re L")
+    nyquist.set_title("Im L; dotted: sensitivity 2", loc="left", fontsize=10)
 
 
 def _fine_speeds(v: Array) -> Array:

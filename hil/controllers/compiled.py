@@ -62,6 +62,8 @@ class CompiledController:
         None as a log tells of it, until it is wanted.
     drive : InnerLoop or None
         Of a drive that obeys a steer rate or angle, which is then its wish; None: a torque.
+    tangent : bool
+        Its linearisation is that at rest, however far usual motion leaves it: for margins, not for predictions.
     """
 
     file: str
@@ -75,6 +77,7 @@ class CompiledController:
     settings: dict[str, float]
     source: LawFile | None = None
     drive: InnerLoop | None = None
+    tangent: bool = False
 
     @cached_property
     def v(self) -> Array:
@@ -117,7 +120,8 @@ class CompiledController:
         from riderless.hil.controllers.numerical_linearisation import linearised_law
 
         if v not in self._linear:
-            self._linear[v] = linearised_law(self.file, self.law(), self.inputs, self.states, self.loop.dt, v)
+            law, dt = self.law(), self.loop.dt
+            self._linear[v] = linearised_law(self.file, law, self.inputs, self.states, dt, v, tangent=self.tangent)
         return self._linear[v]
 
     @cached_property

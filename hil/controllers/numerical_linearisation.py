@@ -32,7 +32,14 @@ _SETTLING = 100  # ticks of usual motion after which a state has its usual size
 
 
 def linearised_law(
-    file: str, law: Law, inputs: tuple[str, ...], states: Sequence[str], dt: float, v: float
+    file: str,
+    law: Law,
+    inputs: tuple[str, ...],
+    states: Sequence[str],
+    dt: float,
+    v: float,
+    *,
+    tangent: bool = False,
 ) -> LinearLaw:
     """Linearise a compiled law at a speed.
 
@@ -49,6 +56,8 @@ def linearised_law(
         Period of the loop [s].
     v : float
         Speed [m/s].
+    tangent : bool
+        It need be smooth at rest only, however far usual motion leaves its tangent there.
 
     Raises
     ------
@@ -58,7 +67,7 @@ def linearised_law(
     step = _Step(file, law, states, dt, v)
     step.require_rest()
     J = step.jacobian(SMALL)
-    step.require_linear(J)
+    step.require_linear(J, (SMALL,) if tangent else (1.0, SMALL))
     step.require_named(J, inputs)
     m = len(states)
     chosen = [m + LTI_INPUTS.index(name) for name in inputs]
@@ -109,15 +118,20 @@ class _Step:
         steps = np.diag(size * self._sizes)
         return ((self(steps) - self(-steps)) / (2.0 * np.diag(steps)[:, None])).T
 
-    def require_linear(self, J: Array) -> None:
-        """Refuse a law that differs from its linearisation J by too much, along each input or in random motions."""
+    def require_linear(self, J: Array, sizes: Sequence[float]) -> None:
+        """Refuse a law that differs from its linearisation J by too much in motions of these ``sizes`` of usual ones.
+
+        They go along each input, and at random.
+        """
         rng = np.random.default_rng(1)
         mixed = rng.uniform(-1.0, 1.0, (RANDOM_MOTIONS, len(self._sizes)))
         z = np.vstack([np.eye(len(self._sizes)), -np.eye(len(self._sizes)), mixed]) * self._sizes
-        told, linear = self(z), z @ J.T
-        effect = np.maximum(np.abs(told).max(axis=0), np.abs(linear).max(axis=0))
-        for size in (1.0, SMALL):
-            off = np.abs((told if size == 1.0 else self(size * z)) - size * linear)
+        outcomes, linear = self(z), z @ J.T
+        effect = np.maximum(np.abs(outcomes).max(axis=0), np.abs(linear).max(axis=0))
+        if 1.0 not in sizes:
+            effect = np.abs(linear).max(axis=0)
+        for size in sizes:
+            off = np.abs((outcomes if size == 1.0 else self(size * z)) - size * linear)
             worst = off / np.maximum(CURVED * size * effect, AT_REST * SMALL * self._out_sizes)
             if not worst.max() <= 1.0:
                 row, out = np.unravel_index(int(np.argmax(np.where(np.isfinite(worst), worst, np.inf))), worst.shape)

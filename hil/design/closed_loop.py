@@ -232,6 +232,10 @@ class SampledLoop:
                 row[DRIVE_SIGNALS[name]] = 1.0
         return told
 
+    def law_inputs(self, v: float) -> Array:
+        """Matrix (p, m) from the state before to what the controller is told at speed ``v`` [m/s]."""
+        return self._told(self.schedule.linearised(v), self.matrix(v), self._readings_at(v))
+
     def input_vector(self, v: float) -> Array:
         """Change of the next state per N m (rad/s, rad) added to the command at a sample, (m,)."""
         whole = np.zeros(len(self.states))

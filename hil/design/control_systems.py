@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, LoopHardware, SampledLoop
-from riderless.hil.design.sampled_plant import DRIVE_PART, LOOP_STATES, U_PREV, LoopTiming, SampledModel, sampled_model
+from riderless.hil.design.sampled_plant import U_PREV, LoopTiming, SampledModel, sampled_model
 from riderless.hil.design.schedule import GainSchedule
 from riderless.hil.design.steered.sampled_steer import sampled_steer
+from riderless.hil.design.whole_margins import opened_loop
 from riderless.models.array_types import Array
 from riderless.models.coordinates import STATES, T_DELTA
 from riderless.models.errors import InputError
@@ -35,9 +35,8 @@ class ControlSystems(NamedTuple):
         Sampled: bicycle with drive and delay, from the command to its states.
     controller : control.StateSpace
         Sampled: what the controller is told, to the command.
-    loop_gain : control.StateSpace or None
-        Sampled, broken at the command, for margins: the loop is closed by negative feedback of 1. None for a
-        controller other than gains.
+    loop_gain : control.StateSpace
+        Sampled, whole, broken at the command, for margins: the loop is closed by negative feedback of 1.
     closed_loop : control.StateSpace
         Sampled, whole: with observer, instruments and waiting commands. Inputs are what is ``added`` to the command
         and the noise of each instrument; outputs are the bicycle's states, the command and the readings.
@@ -49,7 +48,7 @@ class ControlSystems(NamedTuple):
     bicycle: "control.StateSpace"
     plant: "control.StateSpace"
     controller: "control.StateSpace"
-    loop_gain: "control.StateSpace | None"
+    loop_gain: "control.StateSpace"
     closed_loop: "control.StateSpace"
     without_sampling: "control.StateSpace | None"
 
@@ -87,13 +86,13 @@ def control_systems(rig: LoopHardware, controller: Controller, v: float) -> Cont
             "design it for the rig's timing, or give a rig of that rate"
         )
     loop = SampledLoop.of_rig(rig, controller)
-    model, gains = _model(rig, controller, v), controller if isinstance(controller, GainSchedule) else None
-    torque_gains = gains if gains is not None and rig.drive is None else None
+    model = _model(rig, controller, v)
+    torque_gains = controller if isinstance(controller, GainSchedule) and rig.drive is None else None
     return ControlSystems(
         bicycle=state_space(rig.bicycle, v),
         plant=_plant_system(model, _command(rig.drive)),
         controller=_controller_system(controller, v),
-        loop_gain=_loop_gain_system(model, gains.gains(v), _command(rig.drive)) if gains is not None else None,
+        loop_gain=_loop_gain_system(loop, v),
         closed_loop=_closed_loop_system(loop, v),
         without_sampling=_without_sampling(rig, torque_gains, v) if torque_gains is not None else None,
     )
@@ -107,17 +106,16 @@ def _plant_system(model: SampledModel, command: str = "T_delta_cmd") -> "control
     )
 
 
-def _loop_gain_system(model: SampledModel, K: ArrayLike, command: str = "T_delta_cmd") -> "control.StateSpace":
-    """Loop of `riderless.hil.design.margins` as a python-control system: L(z), broken at the command of u = -K z.
+def _loop_gain_system(loop: SampledLoop, v: float) -> "control.StateSpace":
+    """Loop of `riderless.hil.design.whole_margins` as a python-control system: L(z), broken at the command.
 
-    The controller goes on knowing what it commanded, so its gains on the drive's torque and on the command before stay
-    inside. ``control.feedback(L, 1)`` has the poles of the closed loop.
+    The controller goes on knowing what it commanded: its u_prev, and T of a torque drive, do not pass the break.
     """
-    k, of_drive = model.narrow(K), np.isin(model.states, LOOP_STATES[DRIVE_PART])
-    inner, outer = np.where(of_drive, k, 0.0), np.where(of_drive, 0.0, k)
-    A = model.F - np.outer(model.G, inner)
-    states, out = model.states, [f"{command}_wished"]
-    return _system("loop gain", A, model.G[:, None], outer[None], np.zeros((1, 1)), states, [command], out, model.dt)
+    A, b, c = opened_loop(loop, v)
+    known = [f"x{i + 1}_known" for i in range(len(A) - len(loop.states))]
+    command = _command(loop.drive)
+    names = [*loop.states, *known], [command], [f"{command}_wished"]
+    return _system("loop gain", A, b[:, None], -c[None], np.zeros((1, 1)), *names, loop.dt)
 
 
 def _controller_system(controller: Controller, v: float) -> "control.StateSpace":

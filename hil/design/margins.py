@@ -68,8 +68,8 @@ class Margins:
         return f"{down:.2f} to {up:.1f}", phase, delay
 
 
-def margins(model: SampledModel, K: ArrayLike) -> Margins:
-    """Margins of the loop closed by u = -K z.
+def margins_of_gains(model: SampledModel, K: ArrayLike) -> Margins:
+    """Margins of the loop closed by u = -K z, without an observer.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def margins(model: SampledModel, K: ArrayLike) -> Margins:
     return margins_of(_loop_gain(model, K), model.dt, integrates)
 
 
-def margins_of(loop: Callable[[ArrayLike], Any], dt: float, integrates: bool) -> Margins:
+def margins_of(loop: Callable[[ArrayLike], Any], dt: float, integrates: bool, resonances: ArrayLike = ()) -> Margins:
     """Margins of a stable loop from its transfer function, broken at the command.
 
     Parameters
@@ -109,8 +109,10 @@ def margins_of(loop: Callable[[ArrayLike], Any], dt: float, integrates: bool) ->
         Sampling interval [s].
     integrates : bool
         L is infinite at rest.
+    resonances : (m,) array_like
+        More frequencies [rad/s] at which L is looked at.
     """
-    omega = np.geomspace(SLOWEST_CROSSING, pi / dt, CROSSING_POINTS)
+    omega = np.union1d(np.geomspace(SLOWEST_CROSSING, pi / dt, CROSSING_POINTS), resonances)
     L = loop(omega)
 
     # L real and negative: the loop's gain may be divided by |L| before a pole sits on the unit circle.

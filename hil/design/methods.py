@@ -14,7 +14,7 @@ import numpy as np
 from riderless.hil.design.lane import LaneKeeping
 from riderless.hil.design.lean import SteerIntoLean
 from riderless.hil.design.lqr import LQR
-from riderless.hil.design.margins import margins
+from riderless.hil.design.margins import margins_of_gains
 from riderless.hil.design.match import Match
 from riderless.hil.design.off import Off
 from riderless.hil.design.poles import PolePlacement
@@ -143,7 +143,7 @@ def design(
             )
         K.append(gains)
         closed_loop.append(eigenvalues)
-        found.append(margins(model, gains))
+        found.append(margins_of_gains(model, gains))
         notes.append(note)
     return GainSchedule(
         method=method,

@@ -6,18 +6,26 @@ observer.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from riderless.hil.design.closed_loop import SampledLoop
 from riderless.hil.design.loop_parts.state_layout import WHOLE_LOOP_STATES
-from riderless.hil.design.margins import Margins, margins_of
-from riderless.hil.design.sampled_plant import T_DRIVE, U_PREV
+from riderless.hil.design.margins import CROSSING_POINTS, SLOWEST_CROSSING, Margins, margins_of
+from riderless.hil.design.sampled_plant import T_DRIVE, U_PREV, Z_ROUNDING
 from riderless.models.array_types import Array
 
 _AT_REST = 1e-9  # from z = 1, of an integrator: not the observer's slow bias, 1e-4 away
+_AROUND = np.linspace(-3.0, 3.0, 13)  # half widths of a resonance, at which it is looked at
+
+
+class SensitivityPeak(NamedTuple):
+    """Largest |1 / (1 + L)| over frequency, and where it is [rad/s]; infinite of a loop that is not stable."""
+
+    value: float
+    omega: float
 
 
 def whole_margins(loop: SampledLoop, v: float) -> Margins:
@@ -28,7 +36,37 @@ def whole_margins(loop: SampledLoop, v: float) -> Margins:
         return Margins((0.0, np.inf), np.inf, np.inf)
     A, b, c = opened_loop(loop, v)
     integrates = bool(np.min(np.abs(np.linalg.eigvals(A) - 1.0)) < _AT_REST)
-    return margins_of(_transfer(A, b, c, loop.dt), loop.dt, integrates)
+    return margins_of(_transfer(A, b, c, loop.dt), loop.dt, integrates, _resonances(A, b, c, loop.dt))
+
+
+def loop_gain(loop: SampledLoop, v: float) -> Callable[[ArrayLike], Any]:
+    """Loop gain L at speed ``v`` [m/s], a function of frequency [rad/s]; it closes with negative feedback of 1."""
+    return _transfer(*opened_loop(loop, v), loop.dt)
+
+
+def sensitivity_peak(loop: SampledLoop, v: float) -> SensitivityPeak:
+    """Peak of the sensitivity at speed ``v`` [m/s]: 1 over the least distance of L from -1."""
+    if np.max(np.abs(np.linalg.eigvals(loop.matrix(v)))) >= 1.0:
+        return SensitivityPeak(np.inf, np.nan)
+    from scipy.optimize import minimize_scalar
+
+    A, b, c = opened_loop(loop, v)
+    L = _transfer(A, b, c, loop.dt)
+    even = np.geomspace(SLOWEST_CROSSING, np.pi / loop.dt, CROSSING_POINTS)
+    omega = np.union1d(even, _resonances(A, b, c, loop.dt))
+    k = int(np.argmin(np.abs(1.0 + L(omega))))
+    around = np.log(omega[[max(k - 1, 0), min(k + 1, len(omega) - 1)]])
+    found = minimize_scalar(lambda w: abs(1.0 + L(np.exp(w))), bounds=tuple(around), options={"xatol": 1e-8})
+    return SensitivityPeak(float(1.0 / found.fun), float(np.exp(found.x)))
+
+
+def _resonances(A: Array, b: Array, c: Array, dt: float) -> Array:
+    """Frequencies [rad/s] around each resonance of the open and of the closed loop: between them L is smooth."""
+    z = np.concatenate([np.linalg.eigvals(A), np.linalg.eigvals(A + np.outer(b, c))]).astype(complex)
+    s = np.log(z[np.abs(z) > Z_ROUNDING]) / dt
+    s = s[s.imag > 0.0]
+    omega = (s.imag[:, None] + np.abs(s.real)[:, None] * _AROUND).ravel()
+    return omega[(omega > SLOWEST_CROSSING) & (omega < np.pi / dt)]
 
 
 def opened_loop(loop: SampledLoop, v: float) -> tuple[Array, Array, Array]:

@@ -7,6 +7,7 @@ from math import isclose
 import numpy as np
 
 from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.closed_loop import MIN_DELAY
 from riderless.hil.design.sampled_plant import LoopTiming
 from riderless.hil.design.schedule import needs_place, require_same_kind
 from riderless.hil.guidance.route import Route
@@ -27,6 +28,7 @@ EMULATED_RTK = PlaceSettings(gate=0.3, lost_after=0.6, bandwidth=1.5, z=-1.0)  #
 START_MARGIN = 2.5  # s of arming beside what the treadmill takes to its speed
 SAME_PARAMETER = 1e-6  # relative; files keep every digit
 SAME_DELAY = 0.1  # samples: less than the beat of a drive that obeys when its command comes
+QUICKEST_DRIVE = 1e-4  # s; the whole loop has a drive with a lag, and a rig none quicker
 SAME_LAG = 0.1  # of the lag itself: a calibration measures it anew, and no better
 TOLD_PARAMETERS = 3  # of those that differ, by name
 
@@ -184,11 +186,14 @@ def require_speeds_asked(rig: Rig, asked: Sequence[tuple[float, float]]) -> None
 
 
 def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:
-    """Make the emulated rig whose drive obeys what a controller commands, with the inner loop it was made for.
+    """Make the emulated rig that a controller was made for: its rate, delay, lag and kind of drive.
 
     Under one that keeps a lane it has a distance sensor across the belt.
     """
-    rig = Rig(bicycle, drive=schedule.drive)
+    loop, drive = schedule.loop, schedule.drive
+    delay = None if loop.delay == 1 else max(loop.delay * loop.dt, MIN_DELAY)
+    lag = max(loop.drive_lag, QUICKEST_DRIVE) if drive is None else Rig.drive_lag
+    rig = Rig(bicycle, rate=loop.rate, drive=drive, drive_lag=lag, command_delay=delay)
     return with_emulated_place(rig) if needs_place(schedule) else rig
 
 
@@ -240,7 +245,7 @@ def describe_mismatch(
             + (f" --damping {drive.damping:.6g}" if drive.damping is not None else "")
         )
     late = abs(schedule.loop.delay - timing.delay) > SAME_DELAY
-    if late or not isclose(schedule.loop.drive_lag, timing.drive_lag, rel_tol=SAME_LAG):
+    if late or not isclose(schedule.loop.drive_lag, timing.drive_lag, rel_tol=SAME_LAG, abs_tol=QUICKEST_DRIVE):
         return (
             f"were designed for {_in_words(schedule.loop)}, not for {_in_words(timing)}: design them again with "
             f"--delay {timing.delay:.4g} --drive-lag {timing.drive_lag:.4g}"

@@ -15,16 +15,13 @@ from riderless.experiments.analysis.estimators.result import MIN_CYCLES
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.datatypes import Response
 from riderless.hil.controllers.controller import Controller
-from riderless.hil.design.closed_loop import MIN_DELAY, SampledLoop
-from riderless.hil.loop.observer import Observer
-from riderless.hil.rig.rig import Rig
+from riderless.hil.design.closed_loop import SampledLoop
+from riderless.hil.rig.fitting import emulated_rig
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA_DOT, PHI_DOT
 from riderless.models.linear.whipple import canonical_matrices
 from riderless.models.parameters import Bicycle
 from riderless.models.plant.plant import Instruments, Kick
-
-QUICKEST_DRIVE = 1e-4  # s; the whole loop has a drive with a lag, and a rig none quicker
 
 
 @dataclass(frozen=True)
@@ -55,18 +52,7 @@ class WeaveMeasurability:
 
 def emulated_loop(schedule: Controller) -> SampledLoop:
     """Make the whole sampled loop of the emulated rig, with the bicycle and timing that the gains were designed for."""
-    timing, drive = schedule.loop, schedule.drive
-    return SampledLoop(
-        schedule.bicycle,
-        schedule,
-        observer=Observer(),
-        dt=timing.dt,
-        drive_lag=max(timing.drive_lag, QUICKEST_DRIVE) if drive is None else Rig.drive_lag,
-        x_imu=Rig.x_imu,
-        z_imu=Rig.z_imu,
-        command_delay=max(timing.delay * timing.dt, MIN_DELAY),
-        drive=drive,
-    )
+    return SampledLoop.of_rig(emulated_rig(schedule.bicycle, schedule), schedule)
 
 
 def weave_measurability(loop: SampledLoop, v: float, kicks: Sequence[Kick], spacing: float) -> WeaveMeasurability:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from riderless.hil.controllers.lti import LTIController
-from riderless.hil.design.closed_loop import LoopHardware
+from riderless.hil.design.closed_loop import LoopHardware, SampledLoop
 from riderless.hil.design.control_systems import control_systems
-from riderless.hil.design.margins import margins
 from riderless.hil.design.methods import design
-from riderless.hil.design.sampled_plant import LoopTiming, sampled_model
+from riderless.hil.design.sampled_plant import LoopTiming
+from riderless.hil.design.whole_margins import whole_margins
 from riderless.hil.loop.excitation import Excitation
 from riderless.hil.loop.states import State
 from riderless.hil.rig.rig import Rig
@@ -52,24 +52,23 @@ def test_the_plant_is_what_python_control_samples(omega):
     np.testing.assert_allclose(ours, held(z).ravel() / z, rtol=1e-8)
 
 
-def test_the_loop_closes_on_the_poles_of_the_design_and_has_its_margins():
-    closed = control.feedback(MADE.loop_gain, 1)
-    designed = np.exp(0.005 * GAINS.closed_loop[0][np.isfinite(GAINS.closed_loop[0])])
-    at_4 = control.feedback(control_systems(RIG, GAINS, 4.0).loop_gain, 1)
-    for pole in designed:
-        assert np.min(np.abs(at_4.poles() - pole)) < 1e-7
-    assert np.all(np.abs(closed.poles()) < 1.0)
-    ours = margins(sampled_model(SILVER, V, RIG.timing), GAINS.gains(V))
+def test_the_loop_gain_closes_on_the_poles_of_the_whole_loop_and_has_its_margins():
+    closed = control.feedback(MADE.loop_gain, 1).poles()
+    for pole in MADE.closed_loop.poles():
+        assert np.min(np.abs(closed - pole)) < 1e-6
+    ours = whole_margins(SampledLoop.of_rig(RIG, GAINS), V)
     omega = np.geomspace(0.1, 600.0, 1500)
     gain, phase, *_ = control.stability_margins(control.frd(MADE.loop_gain, omega))
     assert gain == pytest.approx(ours.gain[1], rel=0.01)
     assert phase == pytest.approx(np.degrees(ours.phase), rel=0.01)
 
 
-def test_plant_and_controller_joined_make_the_loop_gain():
-    joined = control.feedback(MADE.plant, MADE.controller, sign=1)  # u = -K z: the controller has the sign already
-    loop = control.feedback(MADE.loop_gain, 1)
-    np.testing.assert_allclose(np.sort_complex(joined.poles()), np.sort_complex(loop.poles()), rtol=0, atol=1e-7)
+def test_plant_and_controller_joined_have_the_poles_of_the_design():
+    made = control_systems(RIG, GAINS, 4.0)
+    joined = control.feedback(made.plant, made.controller, sign=1)  # u = -K z: the controller has the sign already
+    designed = np.exp(0.005 * GAINS.closed_loop[0][np.isfinite(GAINS.closed_loop[0])])
+    for pole in designed:
+        assert np.min(np.abs(joined.poles() - pole)) < 1e-7
 
 
 @pytest.mark.parametrize("method", ["lqr", "poles", "lane"])
@@ -81,8 +80,9 @@ def test_without_sampling_is_the_limit_of_fast_sampling(method):
     quick_rig = SimpleNamespace(
         **{name: getattr(RIG, name) for name in names} | {"dt": quick.dt, "command_delay": None}
     )
-    loop_gain = control_systems(quick_rig, replace(gains, loop=quick), V).loop_gain
-    z = control.feedback(loop_gain, 1).poles()
+    made = control_systems(quick_rig, replace(gains, loop=quick), V)
+    inputs = [{"T": "T_drive"}.get(name, name) for name in made.controller.input_labels]
+    z = control.feedback(made.plant[inputs, :], made.controller, sign=1).poles()
     s = np.log(z[np.abs(z) > 0.5]) * 20_000.0
     for pole in continuous.poles():
         assert np.min(np.abs(s - pole)) < 3e-3 * max(1.0, abs(pole))
@@ -123,7 +123,7 @@ def test_another_kind_of_drive_and_of_controller():
         inputs=("phi_dot",),
     )
     made = control_systems(RIG, law, V)
-    assert made.loop_gain is None
+    assert made.loop_gain.input_labels == ["T_delta_cmd"]
     assert made.controller.state_labels == ["x1"]
     assert made.closed_loop.state_labels[-1] == "x1_law"
     with pytest.raises(InputError, match="0 m/s or more, found -1"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.hil.design.margins import margins
+from riderless.hil.design.margins import margins_of_gains
 from riderless.hil.design.methods import LoopTiming, design
 from riderless.hil.design.sampled_plant import sampled_model
 from riderless.models.catalogue import load_bicycle
@@ -109,10 +109,10 @@ def test_extra_delay_that_the_lean_law_tolerates():
 
 def test_no_torque_and_no_stability():
     model = sampled_model(load_bicycle("Benchmark"), 5.0, LoopTiming())
-    free = margins(model, np.zeros(6))
+    free = margins_of_gains(model, np.zeros(6))
     assert free.gain == (0.0, np.inf)
     assert free.phase == free.delay == np.inf
-    fallen = margins(sampled_model(load_bicycle("Benchmark"), 2.0, LoopTiming()), np.zeros(6))
+    fallen = margins_of_gains(sampled_model(load_bicycle("Benchmark"), 2.0, LoopTiming()), np.zeros(6))
     assert fallen.gain == (1.0, 1.0)
     assert fallen.phase == fallen.delay == 0.0
 
@@ -121,4 +121,4 @@ def test_no_torque_and_no_stability():
 def test_gains_of_another_number_have_no_margins(K):
     model = sampled_model(load_bicycle("Benchmark"), 5.0, LoopTiming())
     with pytest.raises(InputError, match=r"margins want 6 finite gains, of phi, .*, u_prev; found"):
-        margins(model, K)
+        margins_of_gains(model, K)

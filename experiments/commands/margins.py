@@ -1,0 +1,134 @@
+"""`riderless margins`: how a controller of any kind closes the loop, over speed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from riderless.experiments.commands._options import Force, Trust, refuse_ignored, require_figure
+
+if TYPE_CHECKING:
+    from riderless.experiments.analysis.identification.loop_margins import LoopMargins
+    from riderless.hil.rig.rig import Rig
+
+LEAST_TOLD = 1e-3  # of a command, from which on a law's distance from its linearisation is told
+
+
+def margins(
+    context: typer.Context,
+    controller: Annotated[
+        str,
+        typer.Argument(help="File of gains or of a state space, a law in Python (my_law.py), or a method such as lqr."),
+    ],
+    rig: Annotated[Path | None, typer.Option(help="Rig file: the machine; by default the one it was made for.")] = None,
+    bike: Annotated[
+        str | None, typer.Option(help="Name or TOML file; by default that of the controller, of a law Benchmark.")
+    ] = None,
+    speeds: Annotated[
+        str | None, typer.Option(help="m/s, as FROM:TO:STEP or a list; by default those of the controller.")
+    ] = None,
+    allow_mismatch: Annotated[
+        bool, typer.Option("--allow-mismatch", help="Judge one made for another bicycle, delay or drive lag.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw eigenvalues, margins, Bode and Nyquist diagrams: .svg, .pdf or .png.")
+    ] = None,
+    force: Force = False,
+    trust: Trust = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Judge a controller of any kind: eigenvalues, margins, sensitivity, and whether the weave can be measured.
+
+    The loop is the whole sampled one with its observer, broken where the command enters the drive.
+    """
+    from riderless.experiments.commands._machines import gains_of
+    from riderless.experiments.emulation.margins import margins as judge
+    from riderless.experiments.terminal.console import parse_speeds, progress_screen
+
+    if plot is not None:
+        require_figure(plot, force, controller, rig)
+    if rig is not None:
+        refuse_ignored(context, "bike", because=f"the rig file {rig} has its own; leave it out")
+    looked = None if speeds is None else parse_speeds(speeds)
+    machine = _machine(rig, bike, controller, trust)
+    made = gains_of(controller, machine, allow_mismatch, looked or ())
+    with progress_screen.status("kicking the loop in simulation"):
+        found = judge(made, machine, looked, allow_mismatch=allow_mismatch)
+    if plot is not None:
+        from riderless.experiments.reports.loop import plot_margins
+
+        plot_margins(found, path=plot)
+    _tell(found, machine, plot, as_json)
+
+
+def _machine(rig: Path | None, bike: str | None, controller: str, trust: bool) -> "Rig":
+    """Rig of the file, or the emulated one that the controller was made for, with the bicycle named."""
+    from riderless.experiments.commands._machines import emulated_rig_of, rig_of
+    from riderless.models import catalogue
+
+    if rig is not None:
+        return rig_of(rig, trust=trust)
+    return emulated_rig_of(catalogue.load_bicycle(bike or "Benchmark", trust), controller, bike is None)
+
+
+def _tell(found: "LoopMargins", rig: "Rig", plot: Path | None, as_json: bool) -> None:
+    """Print what was found, as JSON or as tables."""
+    from riderless.experiments.reports.loop import FASTEST_SHOWN
+    from riderless.experiments.reports.text import eigenvalue_text, number_text
+    from riderless.experiments.terminal.console import emit_json, print_table, print_written, screen
+    from riderless.hil.design.margins import MARGIN_HEADS
+    from riderless.hil.rig.stable import FASTEST_GROWTH
+
+    made = found.loop.schedule
+    if as_json:
+        rows: list[dict[str, Any]] = [
+            {
+                "v": row.v,
+                "closed_loop": row.eigenvalues,
+                "gain_margin": row.margins.gain,
+                "phase_margin": row.margins.phase,
+                "delay_margin": row.margins.delay,
+                "sensitivity_peak": row.sensitivity.value,
+                "sensitivity_peak_omega": row.sensitivity.omega,
+                "weave_measurable": row.weave.measurable,
+                "weave_cycles": row.weave.cycles,
+                "nonlinearity": row.nonlinearity,
+            }
+            for row in found
+        ]
+        head = {"bike": found.loop.bicycle.name, "rig": rig.name, "method": made.method, "rate": rig.rate}
+        emit_json({**head, "inputs": made.inputs, "states": made.states, "figure": plot, "rows": rows})
+        return
+    print_table(
+        f"{found.title}: margins, broken where the command enters the drive",
+        ["v m/s", "weave measurable", *MARGIN_HEADS, "peak sensitivity"],
+        [
+            [f"{row.v:g}", str(row.weave), *row.margins.as_text(), number_text(row.sensitivity.value, 2)]
+            for row in found
+        ],
+        "Cycles of the weave: within a window after a kick by hand, the next one 3.2 s later; a fit wants one.",
+    )
+    print_table(
+        f"{found.title}: whole sampled loop, observer and controller included",
+        ["v m/s", "eigenvalues 1/s"],
+        [
+            [
+                f"{row.v:g}",
+                "  ".join(eigenvalue_text(s) for s in row.eigenvalues if s.imag >= 0 and s.real > -FASTEST_SHOWN),
+            ]
+            for row in found
+        ],
+        f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s.",
+    )
+    bent = max(found, key=lambda row: row.nonlinearity if row.nonlinearity == row.nonlinearity else -1.0)
+    if bent.nonlinearity > LEAST_TOLD:
+        screen.print(
+            f"after a kick by hand the law leaves its linearisation by up to {100.0 * bent.nonlinearity:.2g} % of its "
+            f"largest command, at {bent.v:g} m/s"
+        )
+    for row in found:
+        growth = row.eigenvalues.real.max()
+        if growth > FASTEST_GROWTH:
+            screen.print(f"at {row.v:g} m/s it falls, by {growth:+.3g} 1/s: `riderless run` refuses this controller")
+    if plot is not None:
+        print_written("figure", plot)
