@@ -119,13 +119,13 @@ def ask_and_listen(
     """
     if not isinstance(port, SerialPort):
         raise DeviceError(f"wanted an open port, found {port!r}: open it with open_port")
-    asked = 0
+    requests = 0
     end = time.monotonic() + timeout
     ask_at = 0.0
     while (now := time.monotonic()) < end:
         if now >= ask_at:
-            _write(port, request(asked))
-            asked += 1
+            _write(port, request(requests))
+            requests += 1
             ask_at = now + again
         readable, _, _ = select.select([port.fd], [], [], max(0.0, min(ask_at, end) - now))
         if readable:

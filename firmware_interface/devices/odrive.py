@@ -298,12 +298,12 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
             "give it under its [[port]], or let another device carry the wheel"
         )
     torque, encoders = bool(carries & ROLE_DRIVE), bool(carries & ROLE_STEER) + bool(carries & ROLE_WHEEL)
-    told = [_AXIS.size + 1 + rest.size for rest in (_OF_STATE, _OF_ERROR, _OF_CURRENT)] + [_BUS_VOLTAGE.size]
+    lines = [_AXIS.size + 1 + rest.size for rest in (_OF_STATE, _OF_ERROR, _OF_CURRENT)] + [_BUS_VOLTAGE.size]
     # the longest set-point of any kind: a torque or a rate has four decimals and a blank, an angle six decimals
-    told += torque * [max(len("c 0 -10.0000 "), len("p 0 -10.000000"))] + encoders * [len("f 0 ")]
+    lines += torque * [max(len("c 0 -10.0000 "), len("p 0 -10.000000"))] + encoders * [len("f 0 ")]
     answers = [len(answer) for answer in ("8", "0", "-12.34567", "24.087744")] + encoders * [len("-1.234567 -1.234567")]
-    down, up = sum(told) + len(told) * len("*NN\n"), sum(answers) + len(answers) * len("*NN\r\n")
-    return Traffic(up, down, f"{len(told)} lines of {down} bytes down and {len(answers)} answers of {up} bytes up")
+    down, up = sum(lines) + len(lines) * len("*NN\n"), sum(answers) + len(answers) * len("*NN\r\n")
+    return Traffic(up, down, f"{len(lines)} lines of {down} bytes down and {len(answers)} answers of {up} bytes up")
 
 
 DEVICE = Device(

@@ -107,8 +107,8 @@ def _with_checksum(words: str) -> bytes:
 
 def _without_checksum(line: bytes) -> str | None:
     """Text of a line that has lost its end-of-line; None if its checksum is wrong."""
-    body, _, told = line.partition(b"*")
-    if not body or not told.isdigit() or int(told) != reduce(xor, body):
+    body, _, digits = line.partition(b"*")
+    if not body or not digits.isdigit() or int(digits) != reduce(xor, body):
         return None
     return body.decode("ascii", errors="replace").strip()
 

@@ -149,12 +149,12 @@ def _find_star(line, size):
         star += 1
     if not star + 1 < size <= star + 4:  # one to three digits
         return np.int64(-1)
-    told = np.int64(0)
+    checksum = np.int64(0)
     for i in range(star + 1, size):
         if not _ZERO <= line[i] <= _NINE:
             return np.int64(-1)
-        told = 10 * told + line[i] - _ZERO
-    return star if told == check else np.int64(-1)
+        checksum = 10 * checksum + line[i] - _ZERO
+    return star if checksum == check else np.int64(-1)
 
 
 @njit(cache=True, nogil=True)

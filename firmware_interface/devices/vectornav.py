@@ -302,10 +302,10 @@ def _ask(port: SerialPort, request: str) -> str:
         rest += data
         for text in filter(None, map(decode_line, _LINE.findall(rest))):
             good += 1
-            said, number, values = [*text.split(",", 2), "", ""][:3]
-            if said == command and number.isdigit() and int(number) == int(register):
+            answered, number, values = [*text.split(",", 2), "", ""][:3]
+            if answered == command and number.isdigit() and int(number) == int(register):
                 return values
-            if said == "VNERR":
+            if answered == "VNERR":
                 code = _error(number)
                 meaning = f"{VECTORNAV_ERRORS.get(code, 'no error we know')} (error {code})"
                 hint = _HINTS.get(code, "switch it off and on again, and look at its wires")

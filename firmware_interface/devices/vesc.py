@@ -282,8 +282,8 @@ def vesc_name(port: SerialPort) -> str:
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     up, one = int(_ANSWER), int(FOUR_BYTE_PAYLOAD + SHORT_OVERHEAD)
-    down, said = (2 * one, "a current and a question") if carries & ROLE_DRIVE else (one, "a question")
-    return Traffic(up, down, f"{said} of {down} bytes down, and an answer of {up} bytes up each period")
+    down, kinds = (2 * one, "a current and a question") if carries & ROLE_DRIVE else (one, "a question")
+    return Traffic(up, down, f"{kinds} of {down} bytes down, and an answer of {up} bytes up each period")
 
 
 DEVICE = Device(

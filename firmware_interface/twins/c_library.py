@@ -137,8 +137,8 @@ def _compile(compiler: str, library: Path) -> Path:
     sources = [str(SOURCES / name) for name in _FILES if name.endswith(".c")]
     run = subprocess.run([compiler, *FLAGS, "-o", str(library), *sources], capture_output=True, text=True)
     if run.returncode != 0:
-        said = next(iter(run.stderr.splitlines()), f"nothing, and ended with exit code {run.returncode}")
-        raise DeviceError(f"the C core of the node should build with {compiler}, which said: {said}")
+        complaint = next(iter(run.stderr.splitlines()), f"nothing, and ended with exit code {run.returncode}")
+        raise DeviceError(f"the C core of the node should build with {compiler}, which said: {complaint}")
     return library
 
 

@@ -66,10 +66,10 @@ class ODriveTwin:
         r"""Take lines ended by ``\n``, ``\r`` or ``!``; returns the answers to those that have one."""
         if self._booting(t):
             return b""
-        said = b""
+        answer = b""
         for byte in data:
             if byte in b"\n\r!":
-                said += self._hear_line(bytes(self._line), t) if self._whole else b""
+                answer += self._hear_line(bytes(self._line), t) if self._whole else b""
                 self._line.clear()
                 self._whole = True
             elif self._whole:
@@ -77,7 +77,7 @@ class ODriveTwin:
                 if len(self._line) >= _BUFFER:
                     self._line.clear()
                     self._whole = False
-        return said
+        return answer
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
         """Play instruments, watchdogs and faults; an ODrive says nothing unasked."""
@@ -237,21 +237,21 @@ class ODriveTwin:
         self.T = self._held = T
 
     def _hear_line(self, line: bytes, t: float) -> bytes:
-        body, star, told = line.split(b";")[0].partition(b"*")
+        body, star, checksum = line.split(b";")[0].partition(b"*")
         if star:
             check = 0
             for byte in body:
                 check ^= byte
-            digits = told.split()[0] if told.split() else b""
+            digits = checksum.split()[0] if checksum.split() else b""
             if not digits.isdigit() or int(digits) != check:
                 return b""
         answer = b""
         for words in self._obey(body.decode("latin-1"), t):
-            said = words.encode()
+            text = words.encode()
             check = 0
-            for byte in said:
+            for byte in text:
                 check ^= byte
-            answer += said + (b"*%d" % check if star else b"") + b"\r\n"
+            answer += text + (b"*%d" % check if star else b"") + b"\r\n"
         return b"" if answer and self._too_slow(t) else answer
 
     def _too_slow(self, t: float) -> bool:

@@ -121,13 +121,13 @@ class VectorNavTwin:
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
         """Bytes that have come due on its own clock since the last step."""
-        said = b""
+        sent = b""
         if self._awake(t):
             while (due := self._boot + 1e-9 * self._k * self._tick_ns) <= t + 1e-9:
-                said += self._said(due, self._between(due, t, readings))
+                sent += self._said(due, self._between(due, t, readings))
                 self._k += 1
         self._before = t, readings.copy()
-        return said
+        return sent
 
     def _awake(self, t: float) -> bool:
         """True unless it is starting again; begins anew when a fault resets it."""

@@ -69,8 +69,8 @@ class VescTwin:
             return b""
         self._watch(t)
         self._held += data
-        said = b"".join(self._obey(payload, t) for payload in self._whole_packets())
-        return b"" if self._misses(t) else said
+        answer = b"".join(self._obey(payload, t) for payload in self._whole_packets())
+        return b"" if self._misses(t) else answer
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
         """Play time-out, faults and instruments; it says nothing unasked."""
@@ -203,10 +203,10 @@ class VescTwin:
             VescValue.CONTROLLER: 1,
             VescValue.STATUS: VESC_TIMED_OUT * self._timed_out(t) | VESC_KILLED * self._killed(t),
         }
-        told = VescValue.STATUS + 1 if self._firmware >= (5, 3) else VescValue.STATUS
+        count = VescValue.STATUS + 1 if self._firmware >= (5, 3) else VescValue.STATUS
         return b"".join(
             struct.pack(f">{form}", *[_cut(values.get(bit, 0.0), scale, form[0])] * len(form))
-            for bit, (form, scale) in enumerate(_VALUES[:told])
+            for bit, (form, scale) in enumerate(_VALUES[:count])
             if mask >> bit & 1
         )
 

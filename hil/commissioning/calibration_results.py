@@ -60,7 +60,7 @@ class Notes:
 
     def meet(self, devices: Sequence[Introduction]) -> None:
         """Note the torque limit that the drive said of itself."""
-        drive = next(said for port, said in zip(self.rig.ports, devices, strict=True) if port.role & ROLE_DRIVE)
+        drive = next(device for port, device in zip(self.rig.ports, devices, strict=True) if port.role & ROLE_DRIVE)
         self.torque_limit = drive.torque_limit
 
     def sensing(self) -> Rig:

@@ -189,22 +189,22 @@ class _Sensors:
         notes, way = self._notes, c.usable_rows(rows)
         bias = np.array(notes.rig.calibrated().gyro_offset)
         found = c.find_mounting(self._upright, still, self._read_with, way, bias)
-        said = f"leant by {math.degrees(found.lean):.1f} deg, by gyro {math.degrees(found.lean_by_gyro):.1f} deg"
+        summary = f"leant by {math.degrees(found.lean):.1f} deg, by gyro {math.degrees(found.lean_by_gyro):.1f} deg"
         if abs(found.gravity[1] / c.EARTH_GRAVITY - 1.0) > _GRAVITY_TOLERANCE:
-            return StepResult(False, f"{said}; gravity reads {found.gravity[1]:.2f} m/s^2 there: its scale is wrong")
+            return StepResult(False, f"{summary}; gravity reads {found.gravity[1]:.2f} m/s^2 there: its scale is wrong")
         began_upright = c.angle_between(self._gravity(self._upright), self._gravity(way[:20])) < 0.3 * found.lean
         if began_upright and abs(found.lean_by_gyro - found.lean) > max(
             _LEAN_TOLERANCE_SHARE * found.lean, _LEAN_TOLERANCE
         ):
-            return StepResult(False, f"{said}: they must agree; the gyro's axes are not the accelerometer's")
+            return StepResult(False, f"{summary}: they must agree; the gyro's axes are not the accelerometer's")
         old = np.array(notes.rig.calibrated().mounting)
         changed = notes.calibrate("mounting", found.rotation.tolist(), found.error.tolist(), "rad")
         notes.measure("lean", found.lean, math.nan, "rad")
         apart = math.degrees(c.rotation_angle(found.rotation @ old.T))
-        said += f"; turned by {apart:.1f} deg from the rig's mounting, to {math.degrees(found.error.max()):.2f}"
+        summary += f"; turned by {apart:.1f} deg from the rig's mounting, to {math.degrees(found.error.max()):.2f}"
         if changed and apart > 150.0 and found.rotation[2] @ old[2] > 0.9:
-            said += "; that is half a turn: was it leant to the right?"
-        return StepResult(True, said)
+            summary += "; that is half a turn: was it leant to the right?"
+        return StepResult(True, summary)
 
     def _ahead(self, rows: np.ndarray, over: bool) -> StepResult | None:
         self._straight = c.held_rows(rows, 2.0)
@@ -234,12 +234,12 @@ class _Sensors:
         notes.measure("stop_right", found.right, math.nan, "rad")
         notes.measure("stop_left", found.left, math.nan, "rad")
         stops = f"{math.degrees(found.right):+.1f} and {math.degrees(found.left):+.1f} deg"
-        said = f"zero at {found.offset.value:+.4f} rad, right counts {found.sign:+d}, stops at {stops}"
+        summary = f"zero at {found.offset.value:+.4f} rad, right counts {found.sign:+d}, stops at {stops}"
         if min(found.right, -found.left) < notes.rig.limits.steer.value:
-            said += (
+            summary += (
                 f"; the rig's limit is {math.degrees(notes.rig.limits.steer.value):.1f} deg: lower it below the stops"
             )
-        return StepResult(True, said)
+        return StepResult(True, summary)
 
     def _mark(self, rows: np.ndarray, over: bool) -> StepResult | None:
         if not c.wheel_at_rest(rows, self._read_with, 1.0):
@@ -255,13 +255,17 @@ class _Sensors:
         ):
             return StepResult(False, "the wheel was not seen to turn once or more, and stand") if over else None
         notes, found = self._notes, c.find_wheel(new, self._read_with, self._rollout)
-        said = f"{found.angle / (2.0 * math.pi):.2f} turns: radius {found.radius.value:.4f} m, forward {found.sign:+d}"
+        summary = (
+            f"{found.angle / (2.0 * math.pi):.2f} turns: radius {found.radius.value:.4f} m, forward {found.sign:+d}"
+        )
         wanted = notes.rig.bicycle.rR
         if abs(found.radius.value / wanted - 1.0) > _RADIUS_TOLERANCE:
-            return StepResult(False, f"{said}; the bicycle's rear wheel has {wanted:.3f} m: did it stop at the mark?")
+            return StepResult(
+                False, f"{summary}; the bicycle's rear wheel has {wanted:.3f} m: did it stop at the mark?"
+            )
         notes.calibrate("wheel_sign", found.sign, 0.0, "")
         notes.calibrate("wheel_radius", *found.radius, "m")
-        return StepResult(True, said)
+        return StepResult(True, summary)
 
     def _gravity(self, rows: np.ndarray) -> c.Array:
         """Mean specific force [m/s^2] in the sensor's axes."""
@@ -348,24 +352,24 @@ class _Swinging:
         except ValueError as problem:
             return StepResult(False, f"{problem}: hands off? friction may want more --torque")
         gain = found.found["gain"]
-        said = (
+        summary = (
             f"makes {_pm(gain, 3)} of the torque asked for, {1e3 * found.found['delay'].value:.1f} ms after it; "
             f"friction {_pm(found.found['friction'], 3)} N m, damping {_pm(found.found['damping'], 3)} N m s/rad"
         )
         if found.residual > 0.25 * found.motion or gain.error > 0.1 * gain.value:
             return StepResult(
-                False, f"{said}; but the bars moved {found.residual:.3f} rad otherwise: did something touch?"
+                False, f"{summary}; but the bars moved {found.residual:.3f} rad otherwise: did something touch?"
             )
         for name, estimate in found.found.items():
             notes.measure(f"drive_{name}", *estimate, DRIVE_UNITS[name])
         written = notes.correct_torque(*gain)
         if written is None and abs(gain.value - 1.0) > max(2.0 * gain.error, 0.01):
             lacks = f"the rig has no {TORQUE_CONSTANT_KEY} for this drive"
-            said += f"; {lacks}: multiply its own torque constant by {gain.value:.3f}"
+            summary += f"; {lacks}: multiply its own torque constant by {gain.value:.3f}"
         most, limit = notes.torque_limit, notes.rig.limits.torque.value
         if written and most is not None and gain.value * most < limit:
-            said += f"; that is {gain.value * most:.2f} N m at most: lower limits.torque from {limit:g} N m below it"
-        return StepResult(True, said)
+            summary += f"; that is {gain.value * most:.2f} N m at most: lower limits.torque from {limit:g} N m below it"
+        return StepResult(True, summary)
 
 
 def _ended(rows: np.ndarray) -> str:

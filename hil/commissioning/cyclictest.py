@@ -73,7 +73,7 @@ def run_cyclictest(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | Non
         ) as process,
     ):
         try:
-            said, complaint = process.communicate(timeout=10.0 + 10.0 * n / rate)
+            output, complaint = process.communicate(timeout=10.0 + 10.0 * n / rate)
         except BaseException as error:
             process.kill()
             if isinstance(error, subprocess.TimeoutExpired):
@@ -82,7 +82,7 @@ def run_cyclictest(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | Non
     if process.returncode != 0:
         lines = [line for line in complaint.splitlines() if line.strip()]
         raise InputError(f"no floor beside it: {CYCLICTEST} ended with '{lines[-1] if lines else process.returncode}'")
-    return parse_histogram(said, bins)
+    return parse_histogram(output, bins)
 
 
 def parse_histogram(text: str, bins: int) -> Lateness:

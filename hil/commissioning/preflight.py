@@ -152,8 +152,8 @@ def _at_rest_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
         new = _quiet(rows, 1.0)
         if finding is None or new is None:
             return finding
-        told = describe_rest(rig.limits, rig.bicycle.g, *_means(new))
-        return StepResult(False, "; ".join(told.values())) if told else finding
+        complaints = describe_rest(rig.limits, rig.bicycle.g, *_means(new))
+        return StepResult(False, "; ".join(complaints.values())) if complaints else finding
 
     return look
 

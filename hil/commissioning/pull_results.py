@@ -30,8 +30,8 @@ def pull_test_values(found: PullEstimate, rig: Rig) -> dict[tuple[str, str], Any
     for name, key in _LOSS_KEYS.items():
         if name not in found.found or (rig.drive is not None and name != "friction"):
             continue
-        value, told = found.found[name].value, found.tells(name)
-        if told and (name == "offset" or value > 0.0):
+        value, determined = found.found[name].value, found.tells(name)
+        if determined and (name == "offset" or value > 0.0):
             values["drive", key] = round(value, _DIGITS)
         elif getattr(rig.losses, name) != 0.0:
             values["drive", key] = 0.0

@@ -103,17 +103,17 @@ def _number(path: Path, row: list[str], i: int) -> float:
 
 def _arm(path: Path, above: list[str], names: list[str], rows: list[list[str]]) -> float:
     """Arm of the balance [m]; raises InputError."""
-    told = [found.group(1) for found in map(_ARM.search, above) if found]
+    arms_given = [found.group(1) for found in map(_ARM.search, above) if found]
     if "arm_in_mm" in names:
         i = names.index("arm_in_mm")
-        told += [row[i] for row in rows if len(row) > i and row[i].strip()]
+        arms_given += [row[i] for row in rows if len(row) > i and row[i].strip()]
     try:
-        arms = {1e-3 * float(arm) for arm in told}
+        arms = {1e-3 * float(arm) for arm in arms_given}
     except ValueError:
         arms = set()
     if len(arms) != 1 or not 0.01 <= min(arms) <= 2.0:
         raise InputError(
             f"the pull test {path} wants the balance's arm about the steer axis, 10 to 2000 mm, once, found "
-            f"{', '.join(told) or 'none'}: write 'arm = 315mm' above the column names, or a column arm_in_mm"
+            f"{', '.join(arms_given) or 'none'}: write 'arm = 315mm' above the column names, or a column arm_in_mm"
         )
     return min(arms)

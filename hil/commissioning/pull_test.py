@@ -127,9 +127,9 @@ def fit_pull_test(tables: Sequence[PullTable]) -> PullEstimate:
     freedom = n - 1 if n > 1 else fits[0].blocks - 1
     found: dict[str, Estimate] = {}
     for i, name in enumerate(names):
-        told = np.isfinite(each[:, i])
-        if told.any():
-            found[name] = _pooled(each[told, i], within[told, i])
+        finite = np.isfinite(each[:, i])
+        if finite.any():
+            found[name] = _pooled(each[finite, i], within[finite, i])
     if len(set(sides.tolist())) == 2:
         i = names.index("dead_band")
         halves = [_pooled(each[sides == side, i], within[sides == side, i]) for side in (-1, 1)]

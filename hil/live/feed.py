@@ -106,14 +106,14 @@ class LiveFeed:
 
     def wishes(self) -> Iterator[dict[str, Any]]:
         """Give what was asked of an emulated machine since the last call."""
-        asked = int(self.presses[layout.ASKED])
-        for number in range(max(self._asked, asked - layout.ASKED_SLOTS), asked):
+        requested = int(self.presses[layout.ASKED])
+        for number in range(max(self._asked, requested - layout.ASKED_SLOTS), requested):
             at = layout.ASKED_AT + (number % layout.ASKED_SLOTS) * layout.ASKED_BYTES
             with suppress(ValueError):
                 wish = json.loads(layout.read_shared_text(self._orders, (at, layout.ASKED_BYTES))[1])
                 if isinstance(wish, dict):
                     yield wish
-        self._asked = asked
+        self._asked = requested
 
 
 class SharedSink:

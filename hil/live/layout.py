@@ -106,9 +106,13 @@ def _paths_of_rows(pid: int) -> list[str]:
 def _described_areas(pid: int, rows: str) -> tuple[int, SharedAreas] | None:
     """Number of an area of rows in its process, and the pair that it names; None for one that a process looks at."""
     try:
-        told = read_description(rows)
-        own = told["pid"] == pid
-        return (int(told["number"]), SharedAreas(pid, rows, f"/proc/{pid}/fd/{told['orders_fd']}")) if own else None
+        description = read_description(rows)
+        own = description["pid"] == pid
+        return (
+            (int(description["number"]), SharedAreas(pid, rows, f"/proc/{pid}/fd/{description['orders_fd']}"))
+            if own
+            else None
+        )
     except (OSError, ValueError, KeyError):
         return None
 

@@ -51,8 +51,8 @@ def shown_run(
         return
     folder = writer.folder.absolute()
     rig = header.content["rig"]
-    told = {"folder": str(folder), "rate": float(rig["rate"]), "can": feed.can}
-    feed.begin({**told, "presence": bool(rig.get("present")), "header": header.to_json()})
+    about = {"folder": str(folder), "rate": float(rig["rate"]), "can": feed.can}
+    feed.begin({**about, "presence": bool(rig.get("present")), "header": header.to_json()})
     sink = SharedSink(writer, feed)
     try:
         yield sink, _Shower(feed, sink, folder, operator)

@@ -113,13 +113,13 @@ def export_run(
         if alone and to in NOT_IN_ONE_GO:
             _write_through_file(write, run, table, on_progress)
         else:
-            write(run, table, told=on_progress)
+            write(run, table, progress=on_progress)
         for (_, content), draft in zip(companions, beside, strict=True):
             draft.write_text(content(run, path), encoding="utf-8", newline="")
     return files
 
 
-def _write_through_file(write: Callable[..., None], run: Run, stream: Path, told: Told) -> None:
+def _write_through_file(write: Callable[..., None], run: Run, stream: Path, progress: Told) -> None:
     """Hand a whole file over to a pipe, which takes bytes in their order only.
 
     Parameters
@@ -128,12 +128,12 @@ def _write_through_file(write: Callable[..., None], run: Run, stream: Path, told
         As in ``EXPORT_FORMATS``.
     run : Run
     stream : Path
-    told : callable
+    progress : callable
         As `export_run` takes it.
     """
     with TemporaryDirectory() as folder:
         whole = Path(folder) / "ticks"
-        write(run, whole, told=told)
+        write(run, whole, progress=progress)
         with whole.open("rb") as file, stream.open("wb") as out:
             shutil.copyfileobj(file, out)
 
@@ -152,7 +152,7 @@ def _log_of(run: Run) -> Path:
     return run.folder / RUN_FILE if run.folder.is_dir() else run.folder
 
 
-def export_csv(run: Run, path: Path, told: Told = nobody_told) -> None:
+def export_csv(run: Run, path: Path, progress: Told = nobody_told) -> None:
     """Write the ticks; what they leave out stands beside them (`riderless.hil.logs.companions.csv_parts`).
 
     The first line names the columns, the rest are numbers in SI units (docs/log-format.md), written so that they read
@@ -162,7 +162,7 @@ def export_csv(run: Run, path: Path, told: Told = nobody_told) -> None:
     ----------
     run : Run
     path : Path
-    told : callable
+    progress : callable
         Told of rows, as `export_run` tells it.
 
     Raises
@@ -170,7 +170,7 @@ def export_csv(run: Run, path: Path, told: Told = nobody_told) -> None:
     OSError
         The file cannot be written.
     """
-    rows = (row for some in rows_told(run, told) for row in some.tolist())
+    rows = (row for some in rows_told(run, progress) for row in some.tolist())
     with path.open("w", newline="", encoding="utf-8") as file:
         write_csv(file, run.ticks.dtype.names or (), rows)
 
@@ -208,13 +208,13 @@ def _column_meaning(column: str, drive_kind: str = "torque") -> _ColumnMeaning:
     return _ColumnMeaning(known.unit, known.meaning) if known else _ColumnMeaning("", "not a column of this version")
 
 
-def rows_told(run: Run, told: Told, most: int = FEW_ROWS) -> Iterator[NDArray]:
+def rows_told(run: Run, progress: Told, most: int = FEW_ROWS) -> Iterator[NDArray]:
     """Rows of a run in stretches; each is told when the next one is asked for."""
     done = 0
     for rows in in_stretches(run.ticks, most):
         yield rows
         done += len(rows)
-        told(done, len(run.ticks))
+        progress(done, len(run.ticks))
 
 
 def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[Any]], end: str = "\r\n") -> None:

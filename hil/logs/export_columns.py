@@ -17,7 +17,7 @@ MAT_BYTES = 2**31
 _GROUP_ROWS = 65_536  # of a row group: thirty megabytes
 
 
-def export_mat(run: Run, path: Path, told: Told = nobody_told) -> None:
+def export_mat(run: Run, path: Path, progress: Told = nobody_told) -> None:
     """Write ``ticks`` (fields are columns, n x 1), ``units`` and ``meanings`` (texts by column), ``markers``.
 
     The header is the text ``riderless`` (JSON; ``jsondecode`` reads it).
@@ -56,10 +56,10 @@ def export_mat(run: Run, path: Path, told: Told = nobody_told) -> None:
     }
     with path.open("wb") as file:  # savemat would add a suffix to a name of the user's choice
         savemat(file, content, do_compression=True)
-    told(len(ticks), len(ticks))
+    progress(len(ticks), len(ticks))
 
 
-def export_parquet(run: Run, path: Path, told: Told = nobody_told) -> None:
+def export_parquet(run: Run, path: Path, progress: Told = nobody_told) -> None:
     """Write the ticks with their columns' units; what is no column stands as JSON in the metadata ``riderless``.
 
     Raises
@@ -85,6 +85,6 @@ def export_parquet(run: Run, path: Path, told: Told = nobody_told) -> None:
     schema = pyarrow.schema(fields, metadata={EXPORT_KEY: strict_json(export_document(run))})
     # given a name, pyarrow would delete whatever lies there when writing fails
     with path.open("wb") as file, parquet.ParquetWriter(file, schema) as writer:
-        for rows in rows_told(run, told, _GROUP_ROWS):
+        for rows in rows_told(run, progress, _GROUP_ROWS):
             columns = [pyarrow.array(rows[name].copy()) for name in dtype.names or ()]
             writer.write_table(pyarrow.table(columns, schema=schema))

@@ -24,7 +24,7 @@ from riderless.hil.logs.records import (
 _ROWS_PER_BATCH = 1_000  # rows that go to the file at a time
 
 
-def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> None:
+def export_mcap(run: Run, path: Path, progress: Told = nobody_told) -> None:
     """Write header, rows, markers, raw bytes and stop record as the log has them, and the columns' units.
 
     A log that was cut has no index, which most tools want; this file has one. `riderless analyze` reads it as the run.
@@ -45,7 +45,7 @@ def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> None:
         tapes = mcap.channel(WIRE_TOPIC, "riderless.Wire", WIRE_SCHEMA)
         numbers: list[NDArray] = [np.zeros(0, np.uint64)]
         times: list[NDArray] = [np.zeros(0)]
-        for rows in rows_told(run, told, _ROWS_PER_BATCH):
+        for rows in rows_told(run, progress, _ROWS_PER_BATCH):
             mcap.messages(ticks, rows["k"], nanoseconds(rows["t_host"]), protobuf_schema.encode_rows(rows))
             numbers.append(rows["k"].copy())
             times.append(rows["t_host"].copy())

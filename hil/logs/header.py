@@ -222,8 +222,8 @@ class RunHeader:
         if "devices" not in self.content:
             return None
 
-        def build(said: Any) -> tuple[Introduction, ...]:
-            made = tuple(typed_values(Introduction, each) for each in said)
+        def build(entries: Any) -> tuple[Introduction, ...]:
+            made = tuple(typed_values(Introduction, each) for each in entries)
             if made and len(made) != len(self.rig.ports):
                 raise TypeError(f"{len(made)} introductions at {len(self.rig.ports)} ports")
             return made
@@ -278,8 +278,8 @@ class RunHeader:
 
     def _told_of(self, part: str) -> Mapping[str, Any]:
         """Part of the provenance; nothing where a later version, or damage, put something else."""
-        told = self.provenance.get(part) if isinstance(self.provenance, Mapping) else None
-        return told if isinstance(told, Mapping) else {}
+        entry = self.provenance.get(part) if isinstance(self.provenance, Mapping) else None
+        return entry if isinstance(entry, Mapping) else {}
 
     def _part(self, key: str) -> Any:
         return self._built(key, lambda part: part)
@@ -363,13 +363,13 @@ def new_header(
     if simulated:
         for key in ("utc", "command"):
             origin.pop(key)
-    told: dict[str, Any] = {"label": label, "ports": ports, "devices": devices}
+    optional: dict[str, Any] = {"label": label, "ports": ports, "devices": devices}
     return header_of(
         {
             "runner": runner,
             "time": "simulated" if runner == "lockstep" else "real",
             "protocol": PROTOCOL_VERSION,
-            **{key: value for key, value in told.items() if value not in (None, "")},
+            **{key: value for key, value in optional.items() if value not in (None, "")},
             **(task.as_record() if task else {}),
             **(extra or {}),
             "excitation_clock": "device",

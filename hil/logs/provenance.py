@@ -51,15 +51,15 @@ def git_state(source: Path) -> dict[str, Any]:
     if not (source / ".git").exists():
         return _unknown("not run from a git checkout")
     try:
-        told = _git(source, "status", "--porcelain=v2", "--branch").splitlines()
+        lines = _git(source, "status", "--porcelain=v2", "--branch").splitlines()
     except subprocess.CalledProcessError as error:
         return _unknown(f"git says: {error.stderr.strip().splitlines()[0]}" if error.stderr else str(error))
     except (OSError, subprocess.TimeoutExpired) as error:
         return _unknown(str(error))
-    commit = told[0].removeprefix("# branch.oid ")
+    commit = lines[0].removeprefix("# branch.oid ")
     if commit == "(initial)":
         return _unknown("the checkout has no commit yet")
-    return {"commit": commit, "dirty": not all(line.startswith("# ") for line in told)}
+    return {"commit": commit, "dirty": not all(line.startswith("# ") for line in lines)}
 
 
 def _git(source: Path, *arguments: str) -> str:

@@ -105,9 +105,9 @@ def _entry_by_number(settings, n, state, m, signals, reference, out):
 def _guarded_entry(settings, n, state, m, signals, reference, out):
     # only the call stands in the try: numba takes twice as long to compile where the five arrays are made in it too
     known, memory = carray(settings, n), carray(state, m)
-    told, wanted, wish = carray(signals, 1)[0], carray(reference, 1)[0], carray(out, 1)[0]
+    readings, wanted, wish = carray(signals, 1)[0], carray(reference, 1)[0], carray(out, 1)[0]
     try:
-        _step(known, memory, told, wanted, wish)  # type: ignore[name-defined]  # noqa: F821
+        _step(known, memory, readings, wanted, wish)  # type: ignore[name-defined]  # noqa: F821
     except Exception:
         wish.T_req = _NAN  # type: ignore[name-defined]  # noqa: F821
     return 0

@@ -109,8 +109,8 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
         on |= _look_at_clock(observer.dt, m, raw)
         on |= _look_at_counts(limits, m, raw, sample, dt, on == 0)
         if sample.valid and dt <= limits.stale:  # over a gap the observer has lost the thread, not the sensors
-            told = _told(limits, observer.dt, m, raw, dt)
-            on |= _look_at_motion(limits, observer, m, raw, sample, e, running, told)
+            elapsed = _sample_time(limits, observer.dt, m, raw, dt)
+            on |= _look_at_motion(limits, observer, m, raw, sample, e, running, elapsed)
     if samples > 0:
         _remember(m, raw, sample, on & _JUMP)
     if m.since == 0.0 and samples > 0:  # what had piled up before the first tick came at no rate
@@ -130,7 +130,7 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
 
 
 @njit(cache=True, nogil=True)
-def _told(limits, period, m, raw, dt):
+def _sample_time(limits, period, m, raw, dt):
     """Time that this sample tells of [s]: since the last one, also where several come at once. Runs inside the tick.
 
     An adapter that hands over three samples at a time would otherwise make every error three times as slow.

@@ -149,20 +149,20 @@ def require_route_kept(rig: Rig, schedule: Controller | None, route: Route, line
             )
 
 
-def require_speeds_asked(rig: Rig, asked: Sequence[tuple[float, float]]) -> None:
+def require_speeds_asked(rig: Rig, requested: Sequence[tuple[float, float]]) -> None:
     """Refuse speeds asked of a rig without a treadmill, none of one with it, and a start that takes too long.
 
     Parameters
     ----------
     rig : Rig
-    asked : sequence of (s, m/s)
-        Corners of the asked speed.
+    requested : sequence of (s, m/s)
+        Corners of the requested speed.
 
     Raises
     ------
     InputError
     """
-    if bool(len(asked)) != (rig.speed_drive is not None):
+    if bool(len(requested)) != (rig.speed_drive is not None):
         found = "none" if rig.speed_drive else "some, and the rig has no [speed_drive]"
         raise InputError(
             f"a rig with a treadmill or wheel drive wants to be asked for a speed, found {found}: correct --speed"
@@ -171,17 +171,17 @@ def require_speeds_asked(rig: Rig, asked: Sequence[tuple[float, float]]) -> None
         return
     keeper = next(port.device for port in rig.ports if "speed" in port.carries)
     slowest, fastest = rig.limits.speed_min.value, rig.limits.speed_max.value
-    for _, v in asked:
+    for _, v in requested:
         if not slowest <= v <= fastest:
             raise InputError(
                 f"the {keeper} is asked for {v:g} m/s, and the rig's limits are {slowest:g} to {fastest:g} m/s: "
                 "choose a speed between them"
             )
-    start, given = asked[0][1] / rig.speed_drive.ramp + START_MARGIN, rig.limits.check_timeout.value
+    start, given = requested[0][1] / rig.speed_drive.ramp + START_MARGIN, rig.limits.check_timeout.value
     if start > given:
         raise InputError(
-            f"the {keeper} takes {start:.0f} s to {asked[0][1]:g} m/s, and arming is given up after {given:g} s: set "
-            "[limits.check_timeout] or ramp_m_per_s2 of the rig higher, or begin slower"
+            f"the {keeper} takes {start:.0f} s to {requested[0][1]:g} m/s, and arming is given up after {given:g} s: "
+            "set [limits.check_timeout] or ramp_m_per_s2 of the rig higher, or begin slower"
         )
 
 
@@ -232,12 +232,12 @@ def describe_mismatch(
     if others and designed.name != bicycle.name:
         return f"were designed for {designed.name}, not for {bicycle.name}: design them for it"
     if others:
-        told = ", ".join(
+        differences = ", ".join(
             f"{name} {getattr(designed, name):.6g}, not {getattr(bicycle, name):.6g} {PARAMETERS[name][0]}"
             for name in others[:TOLD_PARAMETERS]
         )
         more = f" and {len(others) - TOLD_PARAMETERS} more" if len(others) > TOLD_PARAMETERS else ""
-        return f"were designed for another {designed.name} ({told}{more}): design them again"
+        return f"were designed for another {designed.name} ({differences}{more}): design them again"
     if (designed_for := schedule.drive) and drive and not _alike(designed_for, drive):
         return (
             f"were designed for {_loop_in_words(designed_for)}, not for {_loop_in_words(drive)}: design them again "

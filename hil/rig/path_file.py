@@ -73,14 +73,14 @@ def read_path_file(file: FilePath) -> AskedPath:
         raise InputError(f"path file {file}{f', line {line}' if line else ''}: {error}") from None
 
 
-def speed_of(asked: AskedPath, file: FilePath) -> float:
+def speed_of(requested: AskedPath, file: FilePath) -> float:
     """Speed that a path file says [m/s]; raises InputError where it says none."""
-    if asked.speed is None:
+    if requested.speed is None:
         raise InputError(
             f"the path {file} says no speed_m_per_s, and lean and torque that it asks for hang on that: write it into "
             "a path file, or give --speed where the command has it"
         )
-    return asked.speed
+    return requested.speed
 
 
 def _ride_limits(rig: Rig) -> RideLimits:
@@ -95,12 +95,12 @@ def _ride_limits(rig: Rig) -> RideLimits:
     )
 
 
-def plan_ride(asked: AskedPath, rig: Rig, schedule: Controller | None, speed: float, linear: bool = False) -> Route:
+def plan_ride(requested: AskedPath, rig: Rig, schedule: Controller | None, speed: float, linear: bool = False) -> Route:
     """Make the route of a path for a machine, checked against all that can be known beforehand.
 
     Parameters
     ----------
-    asked : AskedPath
+    requested : AskedPath
     rig : Rig
     schedule : Controller or None
         None: of which controller nothing is known yet.
@@ -115,7 +115,7 @@ def plan_ride(asked: AskedPath, rig: Rig, schedule: Controller | None, speed: fl
         It asks for more than 80 % of a limit of lean, steer or torque, or another speed than the machine may have;
         leads a wheel off the belt; or winds too much for the sensor of place; or the controller keeps no lane.
     """
-    route = plan_route(rig.bicycle, asked.path, speed, _ride_limits(rig), asked.rounds)
+    route = plan_route(rig.bicycle, requested.path, speed, _ride_limits(rig), requested.rounds)
     require_route_kept(rig, schedule, route, linear)
     return route
 

@@ -32,15 +32,15 @@ def rig_to_record(rig: Rig, calibration: Calibration) -> dict[str, Any]:
     calibration : Calibration
         That the run uses, with what its devices said.
     """
-    told: dict[str, Any] = {"drive": rig.drive, "losses": rig.losses if rig.losses.told else None}
-    told |= {"place": rig.place, "speed_drive": rig.speed_drive}
+    parts: dict[str, Any] = {"drive": rig.drive, "losses": rig.losses if rig.losses.told else None}
+    parts |= {"place": rig.place, "speed_drive": rig.speed_drive}
     return {
         "name": rig.name,
         "ports": rig.ports,
         "clock": rig.clock,
         **{name: getattr(rig, name) for name in _NUMBERS},
         "std": dict(rig.std),
-        **{key: part for key, part in told.items() if part},
+        **{key: part for key, part in parts.items() if part},
         **({"present": True} if rig.present else {}),
         "observer": vars(rig.observer),
         "limits": rig.limits.as_dict(),

@@ -99,10 +99,10 @@ class Rig:
 
     def _require_losses(self) -> None:
         """Refuse losses of torque commands where the drive obeys something else."""
-        told = [name for name in self.losses.told if name != "friction"]
-        if self.drive is not None and told:
+        stated = [name for name in self.losses.told if name != "friction"]
+        if self.drive is not None and stated:
             raise InputError(
-                f"{', '.join(told)} of a drive say what becomes of a torque commanded, but the drive of the rig "
+                f"{', '.join(stated)} of a drive say what becomes of a torque commanded, but the drive of the rig "
                 f"'{self.name}' obeys a steer {self.drive.kind}: leave them out; friction may stay"
             )
 

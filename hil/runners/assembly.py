@@ -112,15 +112,15 @@ def links_of_rig(rig: Rig, devices: Sequence[Introduction] | None = None) -> np.
     """Decoder and state of each port, (P,) of LINK_STATE, for devices as of `new_loop`."""
     devices = devices or [Introduction("node", round(rig.rate), session=SIMULATED_SESSION)] * len(rig.ports)
     links = np.zeros(len(rig.ports), LINK_STATE)
-    for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
+    for i, (port, introduction) in enumerate(zip(rig.ports, devices, strict=True)):
         driver, link = device(port.device), new_link()
         settings = driver.settled(port.settings)
         link["hear"], link["say"] = driver.hear, driver.say
         link["role"] = port.role
         link["period_us"] = round(1e6 * rig.dt)
-        link["polled"] = said.rate_hz is None
-        link["session"] = said.session
-        link["scale"], link["per_amp"], link["unit"] = said.scale, said.per_amp, said.unit
+        link["polled"] = introduction.rate_hz is None
+        link["session"] = introduction.session
+        link["scale"], link["per_amp"], link["unit"] = introduction.scale, introduction.per_amp, introduction.unit
         link["axis"] = settings.get("axis", 0)
         link["wheel_axis"] = settings.get("wheel_axis", -1)
         if driver.prepare is not None:

@@ -225,7 +225,7 @@ def utc_now() -> str:
 def describe_computer() -> list[str]:
     """Describe what the computer itself adds to the latency, a sentence each."""
     governors = _SYSTEM.glob("cpu/cpu[0-9]*/cpufreq/scaling_governor")
-    named = sorted({told for path in governors if (told := _told(path))})
+    named = sorted({name for path in governors if (name := _told(path))})
     if named and named != ["performance"]:
         governor = f"CPU governor {', '.join(named)}: set it with `sudo cpupower frequency-set -g performance`"
     else:

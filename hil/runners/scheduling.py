@@ -51,19 +51,19 @@ def privileges(fifo: int = 0, cpu: int | None = None) -> Iterator[list[str]]:
         # before the priority: fetching a whole process takes tenths of a second, and nobody would run beside it
         locked = [_locked_memory(undo)] if fifo else []
         # the slack too: taking and leaving SCHED_FIFO resets it
-        said = [_timer_slack(undo), _wakeful(undo)]
+        settings = [_timer_slack(undo), _wakeful(undo)]
         if cpu is not None:
-            said.append(_affinity(cpu, undo))
-        said.append(_priority(fifo, undo))
+            settings.append(_affinity(cpu, undo))
+        settings.append(_priority(fifo, undo))
         if os.sched_getscheduler(0) == os.SCHED_OTHER:
-            said.append(_short_turns(undo))
-        yield said + locked
+            settings.append(_short_turns(undo))
+        yield settings + locked
 
 
 def describe_privileges(fifo: int = 0, cpu: int | None = None) -> list[str]:
     """Say what `privileges` would set, or why not, by taking them and giving them back."""
-    with privileges(fifo, cpu) as said:
-        return said
+    with privileges(fifo, cpu) as settings:
+        return settings
 
 
 def require_existing(fifo: int, cpu: int | None) -> None:

@@ -165,8 +165,8 @@ def _closed(writer: RunWriter, outcome: Outcome, recorder: realtime.Recorder) ->
             raise
     if not writer.moved:
         return outcome
-    told = f"the log was moved during the run: it lies in {writer.folder}"
-    return replace(outcome, remarks=(*outcome.remarks, told), folder=writer.folder)
+    remark = f"the log was moved during the run: it lies in {writer.folder}"
+    return replace(outcome, remarks=(*outcome.remarks, remark), folder=writer.folder)
 
 
 def _without_log(failure: Exception, stopped: str = "") -> Outcome:
@@ -238,7 +238,7 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
         When a device reports a value that the rig does not allow, see `riderless.hil.rig.reported_values`.
     """
     imu, steer, drive = (
-        next(said for port, said in zip(rig.ports, devices, strict=True) if port.role & part)
+        next(device for port, device in zip(rig.ports, devices, strict=True) if port.role & part)
         for part in (ROLE_IMU, ROLE_STEER, ROLE_DRIVE)
     )
     require_bounded(rig, devices)
@@ -279,15 +279,15 @@ def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[st
     """Outcome of the run, with what only the runner knows."""
     outcome = operator.outcome()
     if recorder.loop_failure is not None:
-        told = realtime.loop_failure_sentence(recorder.loop_failure)
-        return replace(outcome, reason="fault", cause=told, late_stop=outcome.stopped)
+        cause = realtime.loop_failure_sentence(recorder.loop_failure)
+        return replace(outcome, reason="fault", cause=cause, late_stop=outcome.stopped)
     if recorder.failure is not None:
         return _without_log(recorder.failure, outcome.stopped)
     error = int(recorder.flow[realtime.PORT_ERROR])
     if error and outcome.reason == "fault":
         path = paths[int(recorder.flow[realtime.FAILED_PORT])]
-        told = f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again"
-        return replace(outcome, cause=told)
+        cause = f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again"
+        return replace(outcome, cause=cause)
     return outcome
 
 

@@ -98,8 +98,8 @@ def _take_sentence(link, data, n):
     if n < 10 or data[n - 3] != _STAR:
         receiver.frames_bad_length += 1
         return 0
-    said = 16 * _hexadecimal(np.int64(data[n - 2])) + _hexadecimal(np.int64(data[n - 1]))
-    if said != sentence_check(data, 1, n - 3):
+    checksum = 16 * _hexadecimal(np.int64(data[n - 2])) + _hexadecimal(np.int64(data[n - 1]))
+    if checksum != sentence_check(data, 1, n - 3):
         receiver.frames_bad_crc += 1
         return 0
     receiver.frames_ok += 1

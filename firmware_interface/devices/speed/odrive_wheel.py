@@ -182,11 +182,21 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
-    told = ("v 0 -123.4567 ", "w axis0.requested_state 8 ", "sc ", "r axis0.current_state ", "f 0 ", "r axis0.error ")
+    commands = (
+        "v 0 -123.4567 ",
+        "w axis0.requested_state 8 ",
+        "sc ",
+        "r axis0.current_state ",
+        "f 0 ",
+        "r axis0.error ",
+    )
     answers = ("8", "-1234.123456 -123.123456", "123456789")
-    down, up = (sum(map(len, lines)) + len(lines) * len("*NNN\r\n") for lines in (told, answers))
+    down, up = (sum(map(len, lines)) + len(lines) * len("*NNN\r\n") for lines in (commands, answers))
     return Traffic(
-        up, down, f"{len(told)} lines of {down} bytes down, {len(answers)} answers of {up} bytes up", SPEED_LINE_RATE
+        up,
+        down,
+        f"{len(commands)} lines of {down} bytes down, {len(answers)} answers of {up} bytes up",
+        SPEED_LINE_RATE,
     )
 
 

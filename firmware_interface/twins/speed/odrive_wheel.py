@@ -82,15 +82,15 @@ def _strike(b, t):
 @njit(cache=True, nogil=True)
 def _checked(line, size):
     """Find the star of a line with the right checksum; -1 if it has none."""
-    check, told, star = np.int64(0), np.int64(0), -1
+    check, checksum, star = np.int64(0), np.int64(0), -1
     for i in range(size):
         if star >= 0:
-            told = 10 * told + np.int64(line[i]) - 48
+            checksum = 10 * checksum + np.int64(line[i]) - 48
         elif line[i] == 42:
             star = i
         else:
             check ^= np.int64(line[i])
-    return star if star >= 0 and told == check else -1
+    return star if star >= 0 and checksum == check else -1
 
 
 @njit(cache=True, nogil=True)
@@ -132,21 +132,21 @@ def _obey(b, line, stop, t):
 def tell_odrive_wheel(b, t, out):
     """Write the answers that are due into ``out``; returns the number of bytes."""
     _strike(b, t)
-    asked, n = b.asked, 0
+    requested, n = b.asked, 0
     b.asked = 0
     wrong = belt_faults(b, t)
     if wrong & BELT_SILENT:
         return 0
     if not wrong & BELT_FROZEN:
         b.shown = b.speed
-    if asked & _OF_STATE:
+    if requested & _OF_STATE:
         n = _end(out, n, _digits(out, n, b.state, 1))
-    if asked & _OF_SPEED:
+    if requested & _OF_SPEED:
         begin, turns = n, 1e3 * b.shown / BELT_SCALE / b.unit
         n = _fraction(out, n, 0.0)
         out[n] = 32
         n = _end(out, begin, _fraction(out, n + 1, turns))
-    if asked & _OF_ERROR:
+    if requested & _OF_ERROR:
         n = _end(out, n, _digits(out, n, b.error, 1))
     return n
 
@@ -214,24 +214,24 @@ class _ODriveWheelTwin(TreadmillTwin):
         return b"".join(self._answer(line, t) for line in lines)
 
     def _answer(self, line: bytes, t: float) -> bytes:
-        body, _, told = line.partition(b"*")
+        body, _, checksum = line.partition(b"*")
         words = body.decode("latin-1").split()
-        if not words or told != b"%d" % reduce(xor, body):
+        if not words or checksum != b"%d" % reduce(xor, body):
             return b""
         belt = self.belt
         if words[0] == "r":
             own = {"current_state": belt["state"], "error": belt["error"]}
             part = words[1].partition(".")[2]
-            said = str(own[part]) if part in own else self.properties.get(words[1], "invalid property")
+            value = str(own[part]) if part in own else self.properties.get(words[1], "invalid property")
         elif words[0] == "f":
-            said = f"0.000000 {1e3 * belt['speed'] / BELT_SCALE / belt['unit']:f}"
+            value = f"0.000000 {1e3 * belt['speed'] / BELT_SCALE / belt['unit']:f}"
         elif words[0] == "w" and words[1] in self.properties:
             self.properties[words[1]] = words[2]
             return b""
         else:
             super().hear(line + b"\n", t)
             return b""
-        return said.encode() + b"*%d\r\n" % reduce(xor, said.encode())
+        return value.encode() + b"*%d\r\n" % reduce(xor, value.encode())
 
 
 def make(config: TwinConfig) -> TreadmillTwin:

@@ -57,8 +57,8 @@ def _addresses(kind: str) -> tuple[int, int]:
     hear, tell = _SPEAKERS[kind]
     names = {"_hear": hear, "_tell": tell, "RX_SIZE": RX_SIZE}
     signature = types.int64(_TWIN, types.float64, types.int64, _BYTES)
-    heard, told = entry_of(hear, _hear_entry, signature, names), entry_of(tell, _tell_entry, signature, names)
-    return address_of(heard), address_of(told)
+    hearing, telling = entry_of(hear, _hear_entry, signature, names), entry_of(tell, _tell_entry, signature, names)
+    return address_of(hearing), address_of(telling)
 
 
 def _hear_entry(b, t, n, rx):

@@ -75,8 +75,8 @@ def hear_vesc_wheel(b, rx, n, t):
             if held.payload[0] != 2 or size == 0 or size > _LONGEST:
                 drop = np.int64(1)
             elif held.filled >= 2 and held.filled == size + 5:
-                told = np.int64(held.payload[size + 2]) << 8 | np.int64(held.payload[size + 3])
-                right = held.payload[size + 4] == 3 and told == _crc(held.payload, 2, size + 2)
+                checksum = np.int64(held.payload[size + 2]) << 8 | np.int64(held.payload[size + 3])
+                right = held.payload[size + 4] == 3 and checksum == _crc(held.payload, 2, size + 2)
                 if right:
                     _obey(b, held.payload, size, t)
                 drop = size + 5 if right else np.int64(1)
@@ -135,8 +135,10 @@ class _VescWheelTwin(TreadmillTwin):
     def hear(self, data: bytes, t: float) -> bytes:
         """Take packets; a question for the version is answered at once."""
         super().hear(data, t)
-        asked = data.count(_ASKS_VERSION)
-        return asked * (bytes([2, len(_VERSION)]) + _VERSION + binascii.crc_hqx(_VERSION, 0).to_bytes(2, "big") + b"\3")
+        questions = data.count(_ASKS_VERSION)
+        return questions * (
+            bytes([2, len(_VERSION)]) + _VERSION + binascii.crc_hqx(_VERSION, 0).to_bytes(2, "big") + b"\3"
+        )
 
 
 def make(config: TwinConfig) -> _VescWheelTwin:

@@ -76,12 +76,12 @@ def matlab_function(run: Run, path: Path) -> str:
         for panel in panels_of(run.ticks.dtype.names or (), run.header.drive_kind)
     ]
     panels = "; ...\n".join(lines) + " ..."
-    said = harmless(path.name)  # in comments
+    name = harmless(path.name)  # in comments
     return _FUNCTION.format(
         function=function,
         upper=function.upper(),
-        said=said,
-        said_text=_text(said),
+        said=name,
+        said_text=_text(name),
         file=_text(path.name),
         panels=panels,
     )

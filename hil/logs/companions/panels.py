@@ -36,7 +36,7 @@ def panels_of(columns: Iterable[str], drive_kind: str = "torque") -> list[Panel]
     """
     there, panels = set(columns), list(PANELS)
     if drive_kind != "torque":
-        asked = Panel(f"steer {drive_kind} commanded", ("T_req", "T_cmd", "T_est"))
-        panels[_COMMAND : _COMMAND + 1] = [asked, Panel("torque that the drive reports", ("T_meas",))]
+        commanded = Panel(f"steer {drive_kind} commanded", ("T_req", "T_cmd", "T_est"))
+        panels[_COMMAND : _COMMAND + 1] = [commanded, Panel("torque that the drive reports", ("T_meas",))]
     kept = [Panel(title, tuple(name for name in names if name in there)) for title, names in panels]
     return [panel for panel in kept if panel.columns]

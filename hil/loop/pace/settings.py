@@ -96,7 +96,7 @@ def no_speed_drive() -> np.void:
     return np.zeros(1, SPEED_DRIVE)[0]
 
 
-def speed_corners(asked: Sequence[tuple[float, float]]) -> Array:
+def speed_corners(requested: Sequence[tuple[float, float]]) -> Array:
     """Corners of the asked speed as an array (n, 2): s under control, m/s; constant before and after.
 
     Raises
@@ -104,7 +104,7 @@ def speed_corners(asked: Sequence[tuple[float, float]]) -> Array:
     InputError
         Not numbers, times that do not increase, or too many.
     """
-    table = np.array(asked, float).reshape(-1, 2)
+    table = np.array(requested, float).reshape(-1, 2)
     right = np.isfinite(table).all() and not np.any(np.diff(table[:, 0]) <= 0.0) and not np.any(table[:, 1] < 0.0)
     if not right or len(table) > MOST_CORNERS:
         raise InputError(

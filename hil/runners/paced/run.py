@@ -97,8 +97,8 @@ def run_paced(
     handled = make_plant(rig, scenario, emulation)
     loop = new_loop(rig, schedule, calibration.as_record())
     bench = new_bench(handled.plant, node, place=emulated_place(rig, scenario, emulation))
-    told: Mapping[str, Any] = {"scenario": scenario, "emulation": emulation}
-    header = new_header(rig, schedule, calibration, runner="lockstep", label=label or folder.name, extra=told)
+    circumstances: Mapping[str, Any] = {"scenario": scenario, "emulation": emulation}
+    header = new_header(rig, schedule, calibration, runner="lockstep", label=label or folder.name, extra=circumstances)
     ticks = max(1, round(LOOK_EVERY * rig.rate))
     tape = new_tape(len(bench.wire.n_rx), ticks)
     with RunWriter(folder, header) as writer, operator.heeding_signals():
