@@ -213,8 +213,8 @@ def main() -> None:
     except OSError as error:  # a full disk, a name too long, a link to itself
         where = f" at {error.filename}" if error.filename else ""
         remedy = ": make room, or name a place on another disk" if error.errno in NO_ROOM else ""
-        said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}{remedy}")
-        print(f"riderless: {said}", file=sys.stderr)
+        sentence = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}{remedy}")
+        print(f"riderless: {sentence}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -170,13 +170,13 @@ def _run_resources(run: Run, name: str, folder: Path, force: bool) -> Iterator[d
     """Write the tables of a run, and describe them."""
     make_folder(folder / name)
     written = export_run(run, "csv", folder / name / "ticks.csv", force=force)
-    dtype, told = run.ticks.dtype, column_meanings(run)
+    dtype, meanings = run.ticks.dtype, column_meanings(run)
     ticks = [
         {
             "name": column,
             "type": "integer" if dtype[column].kind in "iu" else "number",
-            "unit": told[column].unit,
-            "description": told[column].meaning,
+            "unit": meanings[column].unit,
+            "description": meanings[column].meaning,
         }
         for column in dtype.names or ()
     ]

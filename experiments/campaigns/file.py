@@ -283,8 +283,8 @@ def _toml(path: Path) -> dict[str, Any]:
 
 def _digest(table: Mapping[str, Any]) -> str:
     """Digest what a file says, not how it is laid out: a comment or the format line may change."""
-    said = {key: value for key, value in table.items() if key != "format"}
-    return short_digest(json.dumps(said, sort_keys=True, default=str).encode())
+    content = {key: value for key, value in table.items() if key != "format"}
+    return short_digest(json.dumps(content, sort_keys=True, default=str).encode())
 
 
 def short_digest(data: bytes) -> str:

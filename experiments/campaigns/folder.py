@@ -196,9 +196,9 @@ def missing_sentence(campaign: Campaign, runs: Sequence[FinishedRun]) -> str:
         "killed": "with the program",
     }
     endings = Counter(outcome.ended_by for outcome in last.values())
-    said = [f"{endings[key]} ended {name}" for key, name in names.items() if endings[key]]
-    said += [f"{len(missing) - len(last)} not made"] if len(last) < len(missing) else []
-    return f"{len(missing)} of {len(campaign.conditions)} runs missing: {', '.join(said)}"
+    reasons = [f"{endings[key]} ended {name}" for key, name in names.items() if endings[key]]
+    reasons += [f"{len(missing) - len(last)} not made"] if len(last) < len(missing) else []
+    return f"{len(missing)} of {len(campaign.conditions)} runs missing: {', '.join(reasons)}"
 
 
 def _is_finished(folder: Path, campaign: Campaign) -> bool:

@@ -56,8 +56,8 @@ def migrate(path: Path) -> _Migration:
     noun = noun_of(document)
     if noun not in VERSIONS:
         kind = describe_kind(document)
-        said = f"{kind}, which has no format to rewrite," if kind else "none of their tables"
-        raise InputError(f"wanted {_WANTED}, found {said} in {path}")
+        what = f"{kind}, which has no format to rewrite," if kind else "none of their tables"
+        raise InputError(f"wanted {_WANTED}, found {what} in {path}")
     found, changes = _version(path, document, noun), []
     for version in range(found, VERSIONS[noun]):
         changes.append(STEPS[noun, version](document))

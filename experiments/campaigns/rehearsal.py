@@ -161,7 +161,7 @@ def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]
     rows = ticks[ticks["state"] == State.RUNNING]
     if not len(rows):
         return outcome, {}, None
-    asked = rows[(rows["verdict"] & Verdict.RELEASED) == 0]
-    command = float(np.abs(asked["T_req"]).max()) if len(asked) else 0.0
+    held = rows[(rows["verdict"] & Verdict.RELEASED) == 0]
+    command = float(np.abs(held["T_req"]).max()) if len(held) else 0.0
     lean, steer = (float(np.abs(rows[name]).max()) for name in ("phi_est", "delta_est"))
     return outcome, {LIMIT_OF_COMMAND[rig.drive_kind]: command, "lean": lean, "steer": steer}, response

@@ -53,21 +53,21 @@ def asked_path(context: typer.Context) -> "AskedPath | None":
 
     from riderless.hil.rig.path_file import read_path_file, speed_of
 
-    asked = read_path_file(Path(file))
+    ridden = read_path_file(Path(file))
     if is_given(context, "speed"):
-        return replace(asked, speed=None)
-    speed_of(asked, Path(file))
-    return asked
+        return replace(ridden, speed=None)
+    speed_of(ridden, Path(file))
+    return ridden
 
 
 def route_of(
-    asked: "AskedPath | None", rig: "Rig", schedule: "Controller", speed: float, linear: bool = False
+    ridden: "AskedPath | None", rig: "Rig", schedule: "Controller", speed: float, linear: bool = False
 ) -> "Route":
     """Make the route of a path for a machine; without a path one without rows.
 
     Parameters
     ----------
-    asked : AskedPath or None
+    ridden : AskedPath or None
     rig : Rig
     schedule : Controller
     speed : float
@@ -82,11 +82,11 @@ def route_of(
     """
     from riderless.hil.guidance.route import Route
 
-    if asked is None:
+    if ridden is None:
         return Route()
     from riderless.hil.rig.path_file import plan_ride
 
-    return plan_ride(asked, rig, schedule, speed, linear)
+    return plan_ride(ridden, rig, schedule, speed, linear)
 
 
 def ride_duration(context: typer.Context, route: "Route", held: float = 0.0) -> float:

@@ -96,8 +96,8 @@ def _print(found: "PullEstimate") -> None:
                 _line(f"{name:10} not told, counts as dead band: {_UNTOLD[name]}")
             continue
         low, high = found.interval(name)
-        said = f"{found.found[name].value:5.2f} {unit}".rstrip()
-        _line(f"{name:10} {said:10} ({low:.2f} to {high:.2f})  {_MEANING[name]}")
+        value = f"{found.found[name].value:5.2f} {unit}".rstrip()
+        _line(f"{name:10} {value:10} ({low:.2f} to {high:.2f})  {_MEANING[name]}")
     for name in found.left_out:
         _line(f"left out, for a column of it is no line: {name}")
     _line(f"95 % intervals; half of the readings are within {found.residual:.2f} N m of the fit.")

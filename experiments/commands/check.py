@@ -56,9 +56,9 @@ def check(
         paths = twin.paths if twin is not None else wired
 
         def all_steps(agreed, devices):
-            for path, wired, said in zip(paths, rig.ports, devices, strict=True):
-                verdicts.append((path, True, f"{wired.device}: {said.name}"))
-                _show(path, True, f"{wired.device}: {said.name}", as_json)
+            for path, wired, device in zip(paths, rig.ports, devices, strict=True):
+                verdicts.append((path, True, f"{wired.device}: {device.name}"))
+                _show(path, True, f"{wired.device}: {device.name}", as_json)
             return preflight.preflight_steps(agreed, devices) + ([preflight.push_step()] if push else [])
 
         outcome = go_through(

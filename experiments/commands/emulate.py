@@ -62,9 +62,9 @@ def emulate(
 
     with held_machine(rig, model, speed, times, seed, connect if live else None) as machine, heed_ending() as stopped:
         end = time.monotonic() + duration if duration else np.inf
-        told = {"path": machine.path, "bike": rig.bicycle.name, "speed": speed, "connect": connect(machine.path)}
+        about = {"path": machine.path, "bike": rig.bicycle.name, "speed": speed, "connect": connect(machine.path)}
         if as_json:
-            emit_json({**told, **({"address": machine.address} if live else {})})
+            emit_json({**about, **({"address": machine.address} if live else {})})
         else:
             print(machine.path)
         sys.stdout.flush()

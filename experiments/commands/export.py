@@ -53,11 +53,11 @@ def export(
             {"path": names[0], "files": names, "rows": len(log.ticks) - lost, "complete": log.complete and not lost}
         )
         return
-    told = progress_screen if OutputFile(files[0], "the export").is_stream else screen  # the table may be there
-    told.print(f"{len(log.ticks) - lost} rows written to {files[0]}", soft_wrap=True)
+    console = progress_screen if OutputFile(files[0], "the export").is_stream else screen  # the table may be there
+    console.print(f"{len(log.ticks) - lost} rows written to {files[0]}", soft_wrap=True)
     if not log.complete:
-        told.print(log.recovered, soft_wrap=True)
+        console.print(log.recovered, soft_wrap=True)
     if lost:
-        told.print(f"{lost} rows are left out: their part of the log is damaged", soft_wrap=True)
+        console.print(f"{lost} rows are left out: their part of the log is damaged", soft_wrap=True)
     for path in files[1:]:
-        told.print(f"beside it: {path}", soft_wrap=True)
+        console.print(f"beside it: {path}", soft_wrap=True)

@@ -22,5 +22,5 @@ def migrate(
         return
     for one in done:
         changed = "; ".join(one.changes)
-        said = f"{changed}; the old text is in {one.kept}" if changed else "is as this version writes it"
-        screen.print(f"{one.path} ({one.noun}): {said}", soft_wrap=True)
+        outcome = f"{changed}; the old text is in {one.kept}" if changed else "is as this version writes it"
+        screen.print(f"{one.path} ({one.noun}): {outcome}", soft_wrap=True)

@@ -27,10 +27,10 @@ def path(
     from riderless.experiments.terminal.console import emit_json, print_table
     from riderless.hil.rig.path_file import plan_ride, read_path_file, speed_of
 
-    asked, rig = read_path_file(file), rig_for_plan(bike, trust)
-    v = speed_of(asked, file) if speed is None else speed
-    route = plan_ride(asked, rig, None, v)
-    length = asked.path.length * asked.rounds
+    ridden, rig = read_path_file(file), rig_for_plan(bike, trust)
+    v = speed_of(ridden, file) if speed is None else speed
+    route = plan_ride(ridden, rig, None, v)
+    length = ridden.path.length * ridden.rounds
     rows = _asked_rows(route, rig)
     if as_json:
         named = {name: {"asked": most, "limit": limit, "unit": unit} for name, most, limit, unit in rows}
@@ -53,8 +53,8 @@ def _asked_rows(route: "Route", rig: "Rig") -> list[tuple[str, float, float, str
     table = route.table()
     most = np.abs(table).max(axis=0)
     limits: Any = rig.limits
-    asked = (("lean", most[5], "rad"), ("steer", most[6], "rad"), ("torque", most[9], "N m"))
-    rows = [(name, float(size), float(getattr(limits, name).value), unit) for name, size, unit in asked]
+    extremes = (("lean", most[5], "rad"), ("steer", most[6], "rad"), ("torque", most[9], "N m"))
+    rows = [(name, float(size), float(getattr(limits, name).value), unit) for name, size, unit in extremes]
     if rig.place is not None and rig.place.belt_width is not None:
         rows.append(
             ("sideways", float(farthest_contact(rig.bicycle, table[:, 2], table[:, 3]).max()), rig.place.edge, "m")

@@ -52,8 +52,8 @@ def play(
         if as_json:
             emit_json({"address": server.address, "port": server.port, "server": server.pid})
         else:
-            told = "arrows kick and change the speed, space stops, S starts again; Ctrl-C here ends it"
-            screen.print(f"the page is at {server.address}", told, sep="\n", soft_wrap=True)
+            keys = "arrows kick and change the speed, space stops, S starts again; Ctrl-C here ends it"
+            screen.print(f"the page is at {server.address}", keys, sep="\n", soft_wrap=True)
         sys.stdout.flush()  # whoever reads it from a pipe waits for the address
         if not no_browser:
             open_browser(server.address)

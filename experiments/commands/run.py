@@ -116,16 +116,19 @@ def run(
     paths = [] if emulated else paths_of(rig, port or [])
     require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
     require_existing(fifo, cpu)
-    told = (speed,) if emulated else ()
-    schedule = gains_of(controller, rig, allow_mismatch, told)
-    asked = _require_rideable(rig, schedule, told, allow_unstable, reference)
+    speeds = (speed,) if emulated else ()
+    schedule = gains_of(controller, rig, allow_mismatch, speeds)
+    task_reference = _require_rideable(rig, schedule, speeds, allow_unstable, reference)
     route = route_of(ride, rig, schedule, speed, emulated and model == "linear")
     duration = ride_duration(context, route)
     find_latency_test(rig, fifo)
     folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
     how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
-    how |= {"speeds": told, "task": Task(reference=asked, route=route, asked_speeds=_asked_speeds(rig, speed))}
+    how |= {
+        "speeds": speeds,
+        "task": Task(reference=task_reference, route=route, asked_speeds=_asked_speeds(rig, speed)),
+    }
     operator = Operator(duration, waiting=not (emulated or yes or extra))
     compile_once()
     with ExitStack() as stack:
@@ -156,9 +159,9 @@ def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
     """Speed that a treadmill of the rig is asked for, refused before anything starts; none where it drives none."""
     from riderless.hil.rig.fitting import require_speeds_asked
 
-    asked = ((0.0, speed),) if rig.speed_drive else ()
-    require_speeds_asked(rig, asked)
-    return asked
+    corners = ((0.0, speed),) if rig.speed_drive else ()
+    require_speeds_asked(rig, corners)
+    return corners
 
 
 def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: float) -> Path:
@@ -172,7 +175,7 @@ def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: f
 
 
 def _require_rideable(
-    rig: "Rig", schedule: "Controller", told: tuple[float, ...], allow_unstable: bool, reference: str
+    rig: "Rig", schedule: "Controller", speeds: tuple[float, ...], allow_unstable: bool, reference: str
 ) -> "Reference":
     """Refuse, before anything is started, what could never be armed, falls, or follows no such reference; read it."""
     from riderless.hil.loop.reference import Reference
@@ -180,11 +183,11 @@ def _require_rideable(
     from riderless.hil.rig.fitting import require_followed
     from riderless.hil.rig.stable import require_stable
 
-    asked = Reference.parse(reference)
-    require_followed(schedule, asked)
-    require_armable(rig, schedule, *told)
-    require_stable(rig, schedule, told, allow_unstable)
-    return asked
+    parsed = Reference.parse(reference)
+    require_followed(schedule, parsed)
+    require_armable(rig, schedule, *speeds)
+    require_stable(rig, schedule, speeds, allow_unstable)
+    return parsed
 
 
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
@@ -212,8 +215,8 @@ def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
     folder = outcome.folder or folder
     exists = (folder / RUN_FILE).exists()
     if as_json:
-        told = {"reason": outcome.reason, "cause": outcome.cause, "ended_by": outcome.ended_by}
-        emit_json({"run": str(folder) if exists else None, **told, "remarks": outcome.remarks})
+        ending = {"reason": outcome.reason, "cause": outcome.cause, "ended_by": outcome.ended_by}
+        emit_json({"run": str(folder) if exists else None, **ending, "remarks": outcome.remarks})
         return
     screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, sep="\n")
     if exists:

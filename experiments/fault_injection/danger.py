@@ -92,8 +92,8 @@ def _rows_of_commands(sent: NDArray, obeyed: NDArray) -> NDArray:
     """Find the last row before each instant in which the command that is obeyed then was sent; -1 if there is none."""
     last = np.full(_WRAP, -1)
     rows = np.full(len(obeyed), -1)
-    said = np.flatnonzero(np.diff(sent.astype(np.int64), prepend=0))  # no new number: nothing was sent in that tick
-    numbers = iter(zip(said.tolist(), (sent[said] % _WRAP).tolist(), strict=True))
+    changed = np.flatnonzero(np.diff(sent.astype(np.int64), prepend=0))  # no new number: nothing was sent in that tick
+    numbers = iter(zip(changed.tolist(), (sent[changed] % _WRAP).tolist(), strict=True))
     coming = next(numbers, None)
     for k, number in enumerate((obeyed % _WRAP).tolist()):
         while coming is not None and coming[0] < k:

@@ -141,10 +141,10 @@ def _bounds(case: FaultCase, played: Played, limits: Limits, declared: str) -> l
         if part.threat.obeyed > 0.0:
             since = diary["t"] - part.onset
             diary["T_asked"][(since >= 0.0) & (since <= part.threat.obeyed + TIME_ROUNDING)] = 0.0
-    asked = diary["T_asked"]
+    torque = diary["T_asked"]
     kind = case.options.drive
     most, change = (getattr(limits, name) for name in COMMAND_LIMITS[kind])
-    worst = float(np.abs(asked).max())
+    worst = float(np.abs(torque).max())
     if worst > most.value + TORQUE_ROUNDING:
         wrong.append(f"the drive was asked for {worst:.3f} {most.unit}")
     rate = _fastest_change(diary)
@@ -155,7 +155,7 @@ def _bounds(case: FaultCase, played: Played, limits: Limits, declared: str) -> l
     under_control = np.isin(state, (State.RUNNING, State.RAMPDOWN))
     late = LATE_TICKS + math.ceil(slack_of(case) / SAMPLE_PERIOD)
     lately = np.convolve(under_control, np.ones(late + 1))[: len(state)] > 0  # a command may be under way
-    if np.any((np.abs(asked) > 0.0) & ~lately):
+    if np.any((np.abs(torque) > 0.0) & ~lately):
         wrong.append("the drive was asked for torque outside RUNNING and RAMPDOWN")
     return wrong
 
@@ -166,10 +166,10 @@ def _fastest_change(diary: NDArray) -> float:
     The change is shared out among the periods and the commands between them, lost ones included.
     """
     new = np.flatnonzero(np.diff(diary["command_seq"], prepend=-1))
-    asked, on, seq = (diary[name][new] for name in ("T_asked", "on", "command_seq"))
+    torque, on, seq = (diary[name][new] for name in ("T_asked", "on", "command_seq"))
     steps = np.maximum(np.diff(new), np.abs((np.diff(seq) + 2**15) % 2**16 - 2**15))
-    both = (on[1:] == 1) & (on[:-1] == 1) & (asked[1:] != 0.0)
-    rates = np.abs(np.diff(asked)) / (steps * SAMPLE_PERIOD)
+    both = (on[1:] == 1) & (on[:-1] == 1) & (torque[1:] != 0.0)
+    rates = np.abs(np.diff(torque)) / (steps * SAMPLE_PERIOD)
     return float(rates[both].max(initial=0.0))
 
 

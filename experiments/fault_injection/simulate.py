@@ -135,8 +135,8 @@ def node_introduction(config: NodeConfig, faults: Faults) -> Introduction:
     request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1, 1))), np.uint8)
     post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)
     sampling_instant(node, np.zeros(9), config.bus, 0.0, 0.0)
-    said = out[: fetch(node.up, 0.0, out)].tobytes()
-    told = reference_codec.decode(said.split(b"\0")[0])
-    if not isinstance(told, reference_codec.HelloFrame):
+    reply = out[: fetch(node.up, 0.0, out)].tobytes()
+    hello = reference_codec.decode(reply.split(b"\0")[0])
+    if not isinstance(hello, reference_codec.HelloFrame):
         raise DeviceError("the node should say HELLO, but does not; is it powered?")
-    return introduction_of_node(hello_in_si(told))
+    return introduction_of_node(hello_in_si(hello))

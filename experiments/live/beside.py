@@ -222,8 +222,8 @@ class LiveTeller:
         text = layout.read_shared_text(self._shared.memory, layout.CAMPAIGN_TEXT)[1]
         if text and text != self._campaign:
             self._campaign = text
-            told = LiveCampaign.model_validate_json(text)
-            self._server.tell(as_text(_with_fits(told, self._fitted)))
+            campaign = LiveCampaign.model_validate_json(text)
+            self._server.tell(as_text(_with_fits(campaign, self._fitted)))
 
     def _look_at_fits(self, now: float, over: bool) -> None:
         """Ask for the fits of the log as far as it is, now and then, and show those that are new."""

@@ -52,7 +52,7 @@ class ToldFits:
     def is_new(self, fit: LiveFit) -> bool:
         """Tell whether a fit was not told before, and remember it: more rows may move its window a little."""
         begins = fit.t_start or 0.0
-        if any(abs(begins - told) < SAME_WINDOW for told in self._begins):
+        if any(abs(begins - begin) < SAME_WINDOW for begin in self._begins):
             return False
         self._begins.append(begins)
         return True
@@ -94,9 +94,9 @@ class Fitter:
         """Fits that were asked for, once; None as long as they are not there."""
         if self._asked is None or not self._asked.done():
             return None
-        asked, self._asked = self._asked, None
+        pending, self._asked = self._asked, None
         with self._going_on():
-            return asked.result()
+            return pending.result()
         return None
 
     def forget(self) -> None:

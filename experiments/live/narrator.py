@@ -42,18 +42,18 @@ class Narrator:
 
     def events(self, rows: np.ndarray) -> list[LiveEvent]:
         """Changes of state and causes in rows (n,) of TICK that follow those of the last call."""
-        told: list[LiveEvent] = []
+        happened: list[LiveEvent] = []
         before_state = np.concatenate([[int(self._state)], rows["state"][:-1]])
         before_cause = np.concatenate([[int(self._cause)], rows["cause"][:-1]])
         for i in np.flatnonzero((rows["state"] != before_state) | (rows["cause"] != before_cause)):
             t = float(rows["t_host"][i]) - self.t_zero
             cause, state = _cause_of(rows["cause"][i]), _state_of(rows["state"][i])
             if cause is not self._cause and cause is not Cause.NONE:
-                told.append(LiveEvent(t=t, kind="cause", text=SENTENCES[cause]))
+                happened.append(LiveEvent(t=t, kind="cause", text=SENTENCES[cause]))
             if state is not self._state:
-                told.append(LiveEvent(t=t, kind="state", text=_IN_WORDS[state]))
+                happened.append(LiveEvent(t=t, kind="state", text=_IN_WORDS[state]))
             self._state, self._cause = state, cause
-        return told
+        return happened
 
     def marker(self, t: float, kind: str, text: str) -> LiveEvent | None:
         """Event of a marker of the log at ``t`` [s, host clock]; None for changes of state, which the rows tell."""

@@ -205,8 +205,8 @@ class PlaySession:
 
         def tell() -> None:
             while not over.is_set():
-                told = LiveStatus(t=self.t, state=words, code="DISARMED", why=why, still=True, age_s=0.0)
-                self.server.tell(as_text(told))
+                status = LiveStatus(t=self.t, state=words, code="DISARMED", why=why, still=True, age_s=0.0)
+                self.server.tell(as_text(status))
                 over.wait(_DIGEST)
 
         teller = threading.Thread(target=tell, daemon=True)
@@ -301,7 +301,7 @@ class _Ride:
         log = next(self.folder.glob("*.mcap"), None)
         size = log.stat().st_size if log else None
         room = shutil.disk_usage(self._toy.out)
-        told = self._narrator.status(
+        status = self._narrator.status(
             row,
             ground_forces=self._toy.ground_forces(),
             recording=str(self.folder),
@@ -310,7 +310,7 @@ class _Ride:
             age_s=0.0,
             pace=round(rate, 2),
         )
-        self._server.tell(as_text(told))
+        self._server.tell(as_text(status))
 
     def _look_for_fits(self, t: float) -> None:
         """Ask for the fits once a kick's window is whole at ``t`` [s of the ride]; tell those that are new."""

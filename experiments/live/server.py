@@ -211,13 +211,13 @@ class _LiveServer:
         if not line.startswith(CONTROL):
             self.watchers.tell(line)
             return
-        told = json.loads(line[len(CONTROL) :])
+        control = json.loads(line[len(CONTROL) :])
         if self._run is not None:
             self._run.close()
             self._run = None
-        if told.get("rows"):
+        if control.get("rows"):
             with suppress(OSError, ValueError):  # the run has ended meanwhile; the teller will notice too
-                self._run = SharedRun(told["rows"], told["orders"])
+                self._run = SharedRun(control["rows"], control["orders"])
 
     def _tell_rows(self) -> None:
         if self._run is not None and self.watchers.said.hello and (self.watchers.pages or self._run.is_behind):

@@ -52,9 +52,9 @@ def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
     yield condition_table(summary.pooled)
     if analysis.rejected:
         yield Sentence(f"{len(analysis.rejected)} parts rejected, first: {analysis.rejected[0].reason}")
-    said = [(r.source, r.t_start, r.t_end, r.reason) for r in analysis.rejected]
-    said += [(w.source, w.t_start, w.t_end, w.rule) for w in (c.window for c in analysis.comparisons)]
-    for source, start, end, text in said:
+    reasons = [(r.source, r.t_start, r.t_end, r.reason) for r in analysis.rejected]
+    reasons += [(w.source, w.t_start, w.t_end, w.rule) for w in (c.window for c in analysis.comparisons)]
+    for source, start, end, text in reasons:
         if BY_PERSON in text:
             yield Sentence(f"{source} {start:.2f}-{end:.2f} s: {text}", wrapped=False)
     yield from _what_next(analysis)
@@ -96,19 +96,19 @@ def _windows_apart(comparisons: Sequence[Comparison]) -> str:
     """Say which windows are large motions, and in which the frozen eigenvalue is not what a fit should find."""
     large = [c.prediction.lean_rate for c in comparisons if c.prediction.nonlinear]
     changes = [c for c in comparisons if "because the speed changes" in c.prediction.status]
-    said = []
+    sentences = []
     if large:
-        said.append(
+        sentences.append(
             f"like for like through the nonlinear bicycle: {len(large)} of {len(comparisons)} windows, lean rate up to "
             f"{max(large):.2g} rad/s"
         )
     if changes:
         bias = np.mean([c.prediction.bias for c in changes])
-        said.append(
+        sentences.append(
             f"speed changes: in {len(changes)} of {len(comparisons)} windows a fit should not find the frozen "
             f"eigenvalue,\nbut {bias.real:+.3f} 1/s and {bias.imag:+.3f} rad/s more on average: compare like for like"
         )
-    return "\n".join(said)
+    return "\n".join(sentences)
 
 
 def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:
@@ -161,12 +161,12 @@ def _cause_table(verdict: GoodnessOfFit) -> TextTable:
 
 def remarks_of(responses: Sequence[Response]) -> list[tuple[str, str]]:
     """All that was noticed about recordings: the name of each, and a sentence."""
-    return [(response.source, said) for response in responses for said in response.remarks]
+    return [(response.source, remark) for response in responses for remark in response.remarks]
 
 
 def remarks_json(responses: Sequence[Response]) -> list[dict[str, str]]:
     """Remarks on recordings for a document."""
-    return [{"source": source, "remark": said} for source, said in remarks_of(responses)]
+    return [{"source": source, "remark": remark} for source, remark in remarks_of(responses)]
 
 
 def remark_blocks(responses: Sequence[Response]) -> Iterator[Sentence]:

@@ -81,9 +81,9 @@ class _Gathered:
         self.add(response, path, response.theory.name if response.theory else "")
         add_recorded(response, self.frequency, self.no_frequency)
 
-    def add_run(self, run: Run, path: Path | None, told: Progress) -> None:
+    def add_run(self, run: Run, path: Path | None, progress: Progress) -> None:
         """Take a run of ours, with its frequency response if it played a torque."""
-        response = response_of_run(run, lambda done, total: told(done, total, f"reading {run.folder.name}"))
+        response = response_of_run(run, lambda done, total: progress(done, total, f"reading {run.folder.name}"))
         self.add(response, path, str(run.header.content.get("schedule", "")))
         self.runs.append(path or run)
         add_response(run, self.frequency, self.no_frequency)
@@ -200,7 +200,7 @@ def _read(
     preset: str,
     bicycle: str | Path | Bicycle,
     trust: bool,
-    told: Progress,
+    progress: Progress,
 ) -> None:
     """Read the recordings at a path; the first of a folder says what was left out there."""
     first = len(gathered.responses)
@@ -209,7 +209,7 @@ def _read(
         if published.is_table(path):
             gathered.tables.append(path)
         elif is_run(path):
-            gathered.add_run(read_named_run(path), path, told)
+            gathered.add_run(read_named_run(path), path, progress)
         else:
             gathered.add_recorded(read_recording(path, mapping, preset, bicycle, trust), path)
             gathered.foreign += 1

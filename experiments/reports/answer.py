@@ -102,11 +102,11 @@ def _joined_answer(
 def _on_eigenvalues(verdict: GoodnessOfFit) -> _Judged:
     if verdict.dof == 0:
         why = verdict.untold or "no window has a finite deviation"
-        said = f"nothing can be said of the model of {verdict.bicycle}: {why}"
-        return _Judged(verdict.bicycle, "eigenvalues", None, said, "")
-    told = [power_sentence(verdict.power), measure_next(verdict.causes)]
+        answer = f"nothing can be said of the model of {verdict.bicycle}: {why}"
+        return _Judged(verdict.bicycle, "eigenvalues", None, answer, "")
+    advice = [power_sentence(verdict.power), measure_next(verdict.causes)]
     return _Judged(
-        verdict.bicycle, "eigenvalues", verdict.explained, verdict.sentence, "; ".join(one for one in told if one)
+        verdict.bicycle, "eigenvalues", verdict.explained, verdict.sentence, "; ".join(one for one in advice if one)
     )
 
 
@@ -147,14 +147,14 @@ def _single_windows(verdicts: Sequence[GoodnessOfFit], comparisons: Sequence[Com
     by_bicycle = windows_by_bicycle(comparisons)
     for bicycle, own in by_bicycle.items():
         n, k = len(own), sum(c.agrees for c in own)
-        said = f"taken alone, {k} of {n} windows lie within {AGREEMENT:g} standard deviations of the prediction"
+        sentence = f"taken alone, {k} of {n} windows lie within {AGREEMENT:g} standard deviations of the prediction"
         if len(by_bicycle) > 1:
-            said = f"{bicycle}: {said}"
+            sentence = f"{bicycle}: {sentence}"
         verdict = next((one for one in verdicts if one.bicycle == bicycle), None)
         if verdict is not None and verdict.dof and not verdict.withheld:
             uncertain = any(c.segment.theory.uncertain for c in own)
-            said += _beside_the_whole(verdict, n, k, uncertain)
-        counted.append(said)
+            sentence += _beside_the_whole(verdict, n, k, uncertain)
+        counted.append(sentence)
     return tuple(counted)
 
 

@@ -116,8 +116,8 @@ def save_figures(folder: Path, figures: Mapping[str, "Figure"], about: str = "")
 def figure_metadata(suffix: str, about: str = "") -> dict[str, str | None]:
     """Give what the file of a figure says of itself in its format; no date, so that it is the same file every time."""
     undated = {".svg": "Date", ".pdf": "CreationDate"}
-    told: dict[str, str | None] = {undated[suffix]: None} if suffix in undated else {}
-    return told | ({"Subject" if suffix == ".pdf" else "Description": harmless(about)} if about else {})
+    metadata: dict[str, str | None] = {undated[suffix]: None} if suffix in undated else {}
+    return metadata | ({"Subject" if suffix == ".pdf" else "Description": harmless(about)} if about else {})
 
 
 def _file_stem(name: str) -> str:

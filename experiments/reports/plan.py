@@ -23,8 +23,8 @@ def plan_blocks(plan: ExperimentPlan) -> Iterator[TextBlock]:
     if nuisance:
         yield Sentence(f"free beside: {', '.join(nuisance)}, each within its own deviation where it has one")
     for one in plan.plans:
-        for told in _told(plan, one):
-            yield Sentence(f"{_sensor_words(one.sensors)}: {told}")
+        for sentence in _told(plan, one):
+            yield Sentence(f"{_sensor_words(one.sensors)}: {sentence}")
     for reason in plan.left_out:
         yield Sentence(f"left out: {reason}")
 

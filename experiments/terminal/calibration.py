@@ -188,11 +188,11 @@ def show_outcome(file: Path, notes: Notes, stopped: str | None, kept: Path | Non
         Old rig file, where a new one was written.
     """
     if stopped is not None:
-        said = f"{stopped}: {file} is as it was"
+        sentence = f"{stopped}: {file} is as it was"
     elif kept is not None:
-        said = f"written to {file}; the old file is kept as {kept}"
+        sentence = f"written to {file}; the old file is kept as {kept}"
     elif notes.changes:
-        said = f"{file} is as it was"
+        sentence = f"{file} is as it was"
     else:
-        said = f"nothing differs from {file} by more than its error"
-    screen.print(said, soft_wrap=True)
+        sentence = f"nothing differs from {file} by more than its error"
+    screen.print(sentence, soft_wrap=True)

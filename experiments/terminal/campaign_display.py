@@ -153,8 +153,8 @@ def show_rehearsals(made: Sequence[DryRun], foreseen: Sequence[Foresight], as_js
             {"rehearsals": [one.as_json() for one in made], "would_see": [one.as_json() for one in foreseen]},
         )
         return
-    told = [name for one in made for name in one.shares]
-    names = [name for name in ("torque", "steer_rate", "steer_command", "lean", "steer") if name in told]
+    rehearsed = [name for one in made for name in one.shares]
+    names = [name for name in ("torque", "steer_rate", "steer_command", "lean", "steer") if name in rehearsed]
     print_table(
         "Rehearsals: largest values as shares of the limits",
         ["condition", *(name.replace("_", " ") for name in names), ""],

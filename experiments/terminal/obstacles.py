@@ -126,10 +126,10 @@ def _at_rest(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
     """Readings that no machine at rest shows, by the means of the loop; the figures are those of this row."""
     rates = np.array([row[f"{axis}_dot_meas"] for axis in ("phi", "theta", "psi")])
     forces = np.array([row[f"a_{axis}_meas"] for axis in "xyz"])
-    told = describe_rest(rig.limits, rig.bicycle.g, rates, forces)
+    complaints = describe_rest(rig.limits, rig.bicycle.g, rates, forces)
     for symptom, cause in _AT_REST.items():
         if int(row["symptoms"]) & symptom:
-            yield cause, told.get(cause, SENTENCES[cause])
+            yield cause, complaints.get(cause, SENTENCES[cause])
 
 
 def _other_gains(row: np.void, rig: Rig, schedule: Controller | None) -> Iterator[tuple[Cause, str]]:

@@ -265,8 +265,8 @@ class Board:
             self._began = t
         gone = min(t - self._began, condition.duration) if self._began >= 0.0 else 0.0
         self.told(condition.label, state.name)
-        told = self._person and self._began >= 0.0
-        due = [text for at, text in condition.cues if told and 0.0 <= at - gone < CUE_NOTICE]
+        prompted = self._person and self._began >= 0.0
+        due = [text for at, text in condition.cues if prompted and 0.0 <= at - gone < CUE_NOTICE]
         self._cue = due[0] if due else ""
         self._bar.update(
             self._task,

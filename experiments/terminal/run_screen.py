@@ -113,10 +113,10 @@ class RunScreen:
         if now - self._shown_at < _REPAINT and operator.over_since is None:
             return  # painting takes the time of the processor that the loop runs on
         self._shown_at = now
-        told = self._told(row)
+        remarks = self._told(row)
         if now - self._said_at < _SAID_FOR:
-            told = [*told, self._said]
-        self._show(live_line(row, self._rig, operator, pushed=hand is not None), "\n".join(told))
+            remarks = [*remarks, self._said]
+        self._show(live_line(row, self._rig, operator, pushed=hand is not None), "\n".join(remarks))
 
     def _grant_wishes(self) -> None:
         """Kick as pages ask for it; any process of this user may have written what is there."""
@@ -133,10 +133,10 @@ class RunScreen:
             return outcome
         return replace(outcome, remarks=(*outcome.remarks, *(f"waited for: {one}" for one in self.waited_for)))
 
-    def _show(self, lines: str, told: str) -> None:
+    def _show(self, lines: str, remarks: str) -> None:
         """Paint lines and sentences on a terminal; a file would keep the last picture only, without an end."""
         if self._live.console.is_terminal:
-            self._live.update(_whole(lines, told))
+            self._live.update(_whole(lines, remarks))
 
     def _told(self, row: np.void) -> list[str]:
         """Say what a person should know beside the figures."""
@@ -166,7 +166,7 @@ def run_screen(screen: Console, rig: Rig, schedule: Controller, operator: Operat
         yield RunScreen(pressed, live, rig, schedule, operator)
 
 
-def _whole(lines: str, told: str) -> Group:
+def _whole(lines: str, remarks: str) -> Group:
     """Lines that are never broken, and sentences that are broken between words."""
-    parts = [Text(lines, no_wrap=True, overflow="ellipsis"), *([Text(told)] if told else [])]
+    parts = [Text(lines, no_wrap=True, overflow="ellipsis"), *([Text(remarks)] if remarks else [])]
     return Group(*parts)

@@ -82,13 +82,13 @@ def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
     values: dict[str, float] = {}
     std: dict[str, float] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        said = line.split("#")[0].strip()
-        if not said:
+        content = line.split("#")[0].strip()
+        if not content:
             continue
-        name, equals, given = (part.strip() for part in said.partition("=" if "=" in said else ":"))
+        name, equals, given = (part.strip() for part in content.partition("=" if "=" in content else ":"))
         found = list(_numbers(given)) if equals else []
         if not found:
-            raise InputError(f"line {number} wants NAME = VALUE or NAME = VALUE +/- STD, found {shortened(said)}")
+            raise InputError(f"line {number} wants NAME = VALUE or NAME = VALUE +/- STD, found {shortened(content)}")
         if name in _OF_A_RIDE:
             continue
         if name in _MEASURED:

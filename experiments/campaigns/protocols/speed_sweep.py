@@ -91,8 +91,8 @@ def _speed_steps(first: float, last: float, n: int) -> tuple[list[tuple[float, f
 
 def _sweep_cues(by: str, profile: list[tuple[float, float]], times: list[float]) -> tuple[tuple[float, str], ...]:
     """List what to tell the person at the belt and the one who kicks, and when."""
-    told = list(kick_cues(times))
+    cues = list(kick_cues(times))
     if by == "steps":
         changes = zip(profile[1:-1:2], profile[2::2], strict=True)  # from the end of a step to the next one
-        told += [(RELEASE_DELAY + t, f"belt to {v:.2f} m/s") for (t, _), (_, v) in changes]
-    return tuple(sorted(told))
+        cues += [(RELEASE_DELAY + t, f"belt to {v:.2f} m/s") for (t, _), (_, v) in changes]
+    return tuple(sorted(cues))

@@ -32,14 +32,14 @@ IMPORTS = (
 )
 
 
-def start_controller(argv: list[str], said: Path, terminal: Path, spoil: str) -> BaseProcess:
+def start_controller(argv: list[str], output: Path, terminal: Path, spoil: str) -> BaseProcess:
     """Start `riderless` with these arguments; its answer goes to the file ``said``.
 
     Parameters
     ----------
     argv : list of str
         What stands behind `riderless` on the command line.
-    said : Path
+    output : Path
         File for its standard output.
     terminal : Path
         A terminal, which becomes its own, or a file for what it says on standard error.
@@ -47,21 +47,21 @@ def start_controller(argv: list[str], said: Path, terminal: Path, spoil: str) ->
         `NOTHING`, or what is the matter with it.
     """
     FORK_SERVER.set_forkserver_preload(list(IMPORTS))
-    process = FORK_SERVER.Process(target=_controller, args=(argv, said, terminal, spoil), name="riderless run")
+    process = FORK_SERVER.Process(target=_controller, args=(argv, output, terminal, spoil), name="riderless run")
     process.start()
     return process
 
 
-def hold_file(said: Path) -> Path:
+def hold_file(output: Path) -> Path:
     """While this file exists, the disk of a controller that was started with `DISK` does not answer."""
-    return said.with_suffix(".hold")
+    return output.with_suffix(".hold")
 
 
-def _controller(argv: list[str], said: Path, terminal: Path, spoil: str) -> None:
+def _controller(argv: list[str], output: Path, terminal: Path, spoil: str) -> None:
     os.setsid()  # the first terminal that is opened from here on is its own
-    for number, path in ((1, said), (2, terminal)):
+    for number, path in ((1, output), (2, terminal)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), number)
-    _SPOILS[spoil](said)
+    _SPOILS[spoil](output)
     sys.argv = ["riderless", *argv]
     import_module(_COMMAND_LINE).main()
 
@@ -120,8 +120,8 @@ def _hog() -> None:
 
 
 _SPOILS: dict[str, Callable[[Path], None]] = {
-    NOTHING: lambda said: None,
-    HESITANT: lambda said: setattr(session, "Operator", _Hesitant),
-    HOG: lambda said: _hog(),
-    DISK: lambda said: setattr(append_only, "os", _HangingDisk(hold_file(said))),
+    NOTHING: lambda output: None,
+    HESITANT: lambda output: setattr(session, "Operator", _Hesitant),
+    HOG: lambda output: _hog(),
+    DISK: lambda output: setattr(append_only, "os", _HangingDisk(hold_file(output))),
 }

@@ -26,11 +26,11 @@ def judge_end(fault: RealtimeFault, bench: RealtimeBench, controller: Controller
         wrong.append("the drive is on, or has torque, at the end")
     if fault.code is not None and code != fault.code:
         wrong.append(f"the exit code is {code}, should be {fault.code}")
-    said = controller.said
-    if "Traceback" in said:
+    output = controller.said
+    if "Traceback" in output:
         wrong.append("it ended in a traceback")
-    if fault.says and not re.search(fault.says, said):
-        wrong.append(f"it said '{said}', should say '{fault.says}'")
+    if fault.says and not re.search(fault.says, output):
+        wrong.append(f"it said '{output}', should say '{fault.says}'")
     return wrong
 
 

@@ -75,26 +75,26 @@ def _serve_foxglove() -> None:
     parser.add_argument("--page", type=int, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default=LOOPBACK[0])
-    told = parser.parse_args()
+    options = parser.parse_args()
     token = os.environ.pop(TOKEN_VARIABLE, "")
     try:
-        bridge = _FoxgloveBridge(told.port)
+        bridge = _FoxgloveBridge(options.port)
     except (OSError, RuntimeError, _foxglove_error()) as error:
         _say({"error": str(error)})
         return
     _say({"port": bridge.port})
-    name = f"[{told.host}]" if ":" in told.host else told.host
+    name = f"[{options.host}]" if ":" in options.host else options.host
     try:
-        bridge.follow(f"ws://{name}:{told.page}/ws?token={token}")
+        bridge.follow(f"ws://{name}:{options.page}/ws?token={token}")
     except KeyboardInterrupt:
         pass
     finally:
         bridge.close()
 
 
-def _say(told: dict[str, Any]) -> None:
+def _say(message: dict[str, Any]) -> None:
     """Say a line to the program that started this one."""
-    os.write(1, json.dumps(told).encode() + b"\n")
+    os.write(1, json.dumps(message).encode() + b"\n")
 
 
 def _foxglove_error() -> type[Exception]:

@@ -43,12 +43,13 @@ def foxglove_beside(page: LiveServerProcess, port: int) -> Iterator[str]:
     ) as process:
         try:
             assert process.stdout
-            told = json.loads(process.stdout.readline() or b'{"error": "it did not start"}')
-            if "error" in told:
+            answer = json.loads(process.stdout.readline() or b'{"error": "it did not start"}')
+            if "error" in answer:
                 raise InputError(
-                    f"wanted a free port for Foxglove, found {port} ({told['error']}): name another by --foxglove, or 0"
+                    f"wanted a free port for Foxglove, found {port} ({answer['error']}): name another by "
+                    "--foxglove, or 0"
                 )
-            yield f"ws://{LOOPBACK[0]}:{told['port']}"
+            yield f"ws://{LOOPBACK[0]}:{answer['port']}"
         finally:
             process.terminate()
             try:

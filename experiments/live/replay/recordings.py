@@ -63,10 +63,10 @@ class OwnRun:
     def events(self) -> list[LiveEvent]:
         """Markers of the log in the order of time, and why nothing can be fitted where a law is wanted."""
         markers = sorted(self._run.markers, key=lambda marker: marker.t)  # older logs write a late tick at the end
-        told = [self._narrator.marker(marker.t, marker.kind, marker.text) for marker in markers]
+        shown = [self._narrator.marker(marker.t, marker.kind, marker.text) for marker in markers]
         wanted = law_wanted(self._run.header)
         notes = [LiveEvent(t=None, kind="note", text=wanted)] if wanted else []
-        return notes + [event for event in told if event is not None]
+        return notes + [event for event in shown if event is not None]
 
     def status(self, row: np.void, **about: Any) -> LiveStatus:
         """Digest of a row, in the supervisor's words; of a stop the log knows who asked for it."""
@@ -124,8 +124,8 @@ class _ForeignLog:
     def events(self) -> list[LiveEvent]:
         """Its markers, and what was found wrong or doubtful in it."""
         zero = float(self._response.t[0])
-        told = [LiveEvent(t=m.t - zero, kind="note", text=m.text or m.kind) for m in self._response.markers]
-        return [LiveEvent(t=None, kind="note", text=remark) for remark in self._response.remarks] + told
+        notes = [LiveEvent(t=m.t - zero, kind="note", text=m.text or m.kind) for m in self._response.markers]
+        return [LiveEvent(t=None, kind="note", text=remark) for remark in self._response.remarks] + notes
 
     def status(self, row: np.void, **about: Any) -> LiveStatus:
         """Digest of a row: it knows no states."""

@@ -91,14 +91,14 @@ def _of_bicycle(name: str) -> Iterator[tuple[str, str]]:
     if name not in catalogue.bicycle_names():
         return
     why = f"parameters of {name}"
-    said = f"{catalogue.load_bicycle(name).source} {catalogue.load_bicycle(name).note}"
+    origin = f"{catalogue.load_bicycle(name).source} {catalogue.load_bicycle(name).note}"
     if name == "Silver":
         yield "kooijman2008", why
     elif name == "TwoMassSkateTheory":
         yield "kooijman2011", why
     elif name not in ("Benchmark", "DelftSbW2024"):
         yield "moore2012", why
-    if "BicycleParameters" in said:
+    if "BicycleParameters" in origin:
         yield "bicycleparameters", why
-    if "sbw_bicycle" in said:
+    if "sbw_bicycle" in origin:
         yield "delftsbw2024", why

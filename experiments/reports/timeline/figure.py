@@ -317,8 +317,8 @@ def _strip(ax: "Axes", timeline: Timeline, whole: float) -> None:
         width = window.t_end - window.t_start
         ax.add_patch(Rectangle((window.t_start, 0.1), width, 0.8, **WINDOW_STYLES[window.verdict]))
         if window.number is not None and width > 0.25 * LEAST_FOR_A_NAME * whole:
-            said = f"{window.number} {MARKS[window.verdict]}"
+            mark = f"{window.number} {MARKS[window.verdict]}"
             middle = 0.5 * (window.t_start + window.t_end)
-            ax.text(middle, 0.47, said, ha="center", va="center", fontsize=6.3, bbox=_PAPER)
+            ax.text(middle, 0.47, mark, ha="center", va="center", fontsize=6.3, bbox=_PAPER)
     if timeline.kicks:
         ax.plot(timeline.kicks, [0.02] * len(timeline.kicks), "v", color=INK_COLOUR, ms=3.0, clip_on=False, zorder=4)
