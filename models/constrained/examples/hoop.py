@@ -24,12 +24,14 @@ A step h of the midpoint rule leaves a residual of h^2 / 8 times its second deri
 whatever lam is between the hoop's own rates and 1 / h; lam decides how soon errors are forgotten.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riderless.firmware_interface.kernels import njit
+from riderless.models.constrained.control_form import ControlForm, DecayingConstraint
 from riderless.models.errors import InputError
 
 HOOP_CONSTRAINTS = ("profile", "energy", "slip", "normal")
@@ -117,9 +119,12 @@ def hoop_unknowns(hoop, E, lam, s, A):
     # profile: f' = F' x' - z'
     A[0, 0], A[0, 1], A[0, 2], A[0, 3] = F1 / m, -1.0 / m, 0.0, swing * vx
     A[0, 4] = -(drift * vx + hoop.g + 2.0 * lam * (F1 * vx - vz) + lam * lam * (F - z - r * ez))
-    # energy: the reaction's power
-    A[1, 0], A[1, 1], A[1, 2], A[1, 3] = vx, vz, omega, 0.0
-    A[1, 4] = -lam * (hoop_energy(hoop, s) - E)
+    # energy: the reaction's power; at rest, its power in the rolling to come
+    if vx == 0.0 and vz == 0.0 and omega == 0.0:
+        A[1, 0], A[1, 1], A[1, 2], A[1, 3], A[1, 4] = r * ez, -r * ex, 1.0, 0.0, 0.0
+    else:
+        A[1, 0], A[1, 1], A[1, 2], A[1, 3] = vx, vz, omega, 0.0
+        A[1, 4] = -lam * (hoop_energy(hoop, s) - E)
     # slip: f = x' + F' z' + r omega across
     lever = vz + r * omega * ex
     A[2, 0], A[2, 1], A[2, 2], A[2, 3] = 1.0 / m, F1 / m, across / (m * r), swing * lever - r * omega * along
@@ -206,7 +211,8 @@ def roll(
     h, duration : float
         Step and length of the run.
     state : tuple of six
-        x, z, alpha, x', z', omega. It must move: at rest the energy says nothing about the reactions.
+        x, z, alpha, x', z', omega. It may be at rest, where the energy says nothing of the reactions: their power in
+        the rolling to come is then zero.
     settling : float
         First part of the run, which is not counted in the residuals.
     limit : float
@@ -215,19 +221,69 @@ def roll(
     Raises
     ------
     InputError
-        A step that is not positive, a negative decay rate, or a hoop at rest.
+        A step that is not positive, or a negative decay rate.
     """
     if not (h > 0.0 and duration >= h):
         raise InputError(f"the step must be positive and at most the duration {duration}, found {h}; choose 1e-5")
     if not lam >= 0.0:
         raise InputError(f"the decay rate lam must be zero or more, found {lam}; choose about 1e3")
     s = hoop_start(hoop) if state is None else tuple(float(value) for value in state)
-    if not any(s[3:]):
-        raise InputError("a hoop at rest leaves the energy constraint empty; give it a speed, however small")
     worst = np.zeros(4)
     steps, settled = round(duration / h), round(settling / h)
     left, traversals, s = _roll(hoop, float(lam), s, float(h), steps, settled, float(limit), worst)
     return Roll(worst, traversals, left * h if left >= 0 else np.nan, np.array(s))
+
+
+def hoop_on(
+    profile: Callable[[Any], Any],
+    slope: Callable[[Any], Any],
+    hoop: Hoop = Hoop(),
+    E: float = 0.0,
+    lam: Sequence[float] = (1e3, 1e3, 1e3, 1e3),
+) -> ControlForm:
+    """Hoop on any profile z = profile(x), in the general form; the state is x, z, alpha, x', z', omega.
+
+    Parameters
+    ----------
+    profile, slope : function
+        Height of the curve at x, and its slope; of smooth functions.
+    hoop : Hoop
+        Its mass, radius and gravity.
+    E : float
+        Energy to be kept.
+    lam : sequence of four
+        Decay rates, in the order of `HOOP_CONSTRAINTS`.
+    """
+    m, r = hoop.m, hoop.r
+
+    def contact(s: NDArray) -> tuple[Any, Any]:
+        return np.cos(s[2]), np.sin(s[2])
+
+    def off_the_profile(s: NDArray) -> Any:
+        ex, ez = contact(s)
+        return profile(s[0] + r * ex) - s[1] - r * ez
+
+    def energy(s: NDArray) -> Any:
+        return hoop_energy.py_func(hoop, s) - E
+
+    def slip(s: NDArray) -> Any:
+        ex, ez = contact(s)
+        return s[3] - r * s[5] * ez + slope(s[0] + r * ex) * (s[4] + r * s[5] * ex)
+
+    def turned(s: NDArray) -> Any:
+        ex, ez = contact(s)
+        return ex + slope(s[0] + r * ex) * ez
+
+    def to_come(s: NDArray) -> list[float]:
+        ex, ez = contact(s)
+        return [r * ez, -r * ex, 1.0, 0.0]
+
+    B = np.zeros((6, 4))
+    B[3, 0] = B[4, 1] = 1.0 / m
+    B[5, 2], B[2, 3] = 1.0 / (m * r * r), 1.0
+    residuals, orders, empty = (off_the_profile, energy, slip, turned), (2, 1, 1, 1), (None, to_come, None, None)
+    goals = [DecayingConstraint(*each) for each in zip(HOOP_CONSTRAINTS, residuals, orders, lam, empty, strict=True)]
+    return ControlForm(lambda s: np.array([s[3], s[4], 0.0 * s[3], 0.0, -hoop.g, 0.0]), lambda s: B, goals)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -142,5 +142,3 @@ def test_inputs_that_cannot_roll_are_refused():
         roll(h=0.0)
     with pytest.raises(InputError, match="lam"):
         roll(lam=-1.0)
-    with pytest.raises(InputError, match="at rest"):
-        roll(state=hoop_start(omega=0.0))
