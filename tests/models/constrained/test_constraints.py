@@ -19,6 +19,7 @@ from riderless.models.constrained.constraints.revolute import Revolute
 from riderless.models.constrained.constraints.rolling_knife_edge import RollingKnifeEdge
 from riderless.models.constrained.constraints.slider import Slider
 from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints.universal import Universal
 from riderless.models.constrained.constraints.wheel_on_profile import WheelOnProfile
 from riderless.models.constrained.jets import Jet
 from riderless.models.constrained.loads import Force, Gravity, Torque, TorsionSpring
@@ -48,6 +49,7 @@ CASES = {
     "locked rotation": (SPACE, LockedRotation("c", "a", E1, E2, "b")),
     "locked rotation in the plane": (PLANE, LockedRotation("c", "p", E1[:2], E2[:2], "q")),
     "revolute": (SPACE, Revolute("c", "a", S1, E1, S2, E2, "b")),
+    "universal": (SPACE, Universal("c", "a", S1, E1, S2, E2, "b")),
     "slider": (SPACE, Slider("c", "a", S1, S2, E1, "b")),
     "slider in the plane": (PLANE, Slider("c", "p", S1[:2], S2[:2], E1[:2], "q")),
     "prescribed motion": (SPACE, PrescribedMotion("c", lambda m: m.point("a", S1)[1], _wave)),
@@ -139,6 +141,38 @@ def test_hinge_in_space_is_three_points_on_planes_and_two_locked_rotations(parts
     solution = system.solve(0.0, system.state([body.place(s)], [body.move()]))
     about_y = I[1, 1] + m * (s[0] ** 2 + s[2] ** 2)
     assert solution.acceleration[3:] == pytest.approx([0.0, -m * g * s[0] / about_y, 0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.4, 1.3, 2.6])
+def test_universal_joint_turns_as_hookes(turn):
+    """Two shafts in bearings, bent by beta: tan(turn) = tan(driven) cos(beta), so the rates have a known ratio."""
+    beta, rate, torque = 0.5, 3.0, 2.0
+    x, y, z = np.eye(3)
+    out = np.array([np.cos(beta), np.sin(beta), 0.0])  # of the driven shaft
+    driving, driven = Body("driving", 1.0, np.diag([0.2, 0.3, 0.3])), Body("driven", 1.5, np.diag([0.4, 0.5, 0.5]))
+    joints = [
+        Revolute("first", "driving", np.zeros(3), x, np.zeros(3), x),
+        LockedRotation("second", "driven", x, np.cross(z, out)),
+        LockedRotation("third", "driven", x, z),
+        Universal("cross", "driven", np.zeros(3), y, np.zeros(3), z, "driving"),
+    ]
+    system = System([driving, driven], joints, [Torque("driving", torque, axis=(1.0, 0.0, 0.0))])
+    arm = np.cross(x, y) * np.cos(turn) - y * np.sin(turn)  # z of the driving shaft
+    other = np.cross(arm, out) / np.linalg.norm(np.cross(arm, out))  # y of the driven one: across both
+    first = np.column_stack([x, np.cross(arm, x), arm])
+    second = np.column_stack([out, other, np.cross(out, other)])
+    ratio = np.cos(beta) / (1.0 - np.sin(beta) ** 2 * np.sin(turn) ** 2)
+    state = system.state(
+        [driving.place(R=first), driven.place(R=second)],
+        [driving.move(omega=rate * x), driven.move(omega=rate * ratio * out)],
+    )
+    system.check(state, tolerance=1e-12)
+    found = system.solve(0.0, state)
+    slope = np.cos(beta) * np.sin(beta) ** 2 * np.sin(2.0 * turn) / (1.0 - np.sin(beta) ** 2 * np.sin(turn) ** 2) ** 2
+    # Lagrange: (I + J ratio^2) a + J ratio ratio' rate^2 = T
+    expected = (torque - 0.4 * ratio * slope * rate**2) / (0.2 + 0.4 * ratio**2)
+    assert found.acceleration[3:6] == pytest.approx(expected * x, abs=1e-9)
+    assert found.acceleration[9:12] == pytest.approx((ratio * expected + slope * rate**2) * out, abs=1e-9)
 
 
 def test_slider_and_lines_carry_the_weight():
