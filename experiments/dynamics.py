@@ -239,7 +239,7 @@ ROAD_QUANTITIES = {  # felt where the speed falls, or where a resistance is stat
     "rolling_axis": Quantity(
         "",
         0.5,
-        0.29,
+        0.5,  # neither end is less likely
         "axis of the moments against rolling, 0 along the leaned axles, 1 horizontal",
         PhysicalRange(0.0, 1.0, "the axis lies between the leaned axle and the horizontal"),
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT, STATES
 from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.resistance import MOST_HEIGHT, Resistance
+from riderless.models.linear.whipple import totals
 from riderless.models.parameters import Bicycle
 
 
@@ -54,6 +57,65 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
 def feedback(bicycle: Bicycle, law: FeedbackLaw, std: Mapping[str, float] | None = None) -> Theory:
     """Theory of the bicycle under a law with its delay, as of a lab's controller; ``std`` as of `lean_feedback`."""
     return Theory(law.name, bicycle, LawDynamics(law), std or {}, known_delay=law.latency)
+
+
+BALANCES = ("air", "motor", "rope", "incline", "unknown")  # of rolling resistance
+SURFACES = ("floor", "belt")
+RESISTANCE_KEYS = ("surface", "balanced_by", "at", "rolling", "rolling_axis")  # of a table [resistance]
+_SURELY = {"drag_share": 0.0, "drag_height": 0.0}  # standard deviations of what is known
+_BEYOND = 1.0  # m, before and behind the wheels' contacts, that something may be tied to a bicycle
+
+
+def resisted(theory: Theory, table: Mapping[str, Any], where: str) -> Theory:
+    """Theory with the resistance that a table [resistance] of a mapping or protocol states; the rest is uncertain.
+
+    Parameters
+    ----------
+    theory : Theory
+    table : mapping
+        Keys of `RESISTANCE_KEYS`.
+    where : str
+        Begins every refusal.
+
+    Raises
+    ------
+    InputError
+        The table states what cannot be.
+    """
+    surface, by, bicycle = table.get("surface", "floor"), table.get("balanced_by", "unknown"), theory.bicycle
+    for key, value, known in (("surface", surface, SURFACES), ("balanced_by", by, BALANCES)):
+        if value not in known:
+            raise InputError(f"{where}: wanted {key} among {', '.join(known)}, found {value!r}; correct it")
+    if (by == "rope") != ("at" in table) or (by == "air" and surface == "belt"):
+        raise InputError(
+            f"{where}: wanted at = [x, z] (m) for a rope and for nothing else, and air on a floor only, found "
+            f"{', '.join(f'{key} = {value}' for key, value in table.items())}; correct it"
+        )
+    stated = {key: float(table[key]) for key in ("rolling", "rolling_axis") if key in table}
+    known, moved = dict.fromkeys(stated, 0.0) | _SURELY, {**stated, "drag_share": float(by in ("rope", "incline"))}
+    resistance = Resistance(stated=True)
+    if by == "rope":
+        x, z = (float(place) for place in table["at"])
+        moved["drag_height"] = z / totals(bicycle).zT
+        resistance = Resistance(balance="rope", x=x, stated=True)
+        if not (-_BEYOND <= x <= bicycle.w + _BEYOND and 0.0 <= moved["drag_height"] <= MOST_HEIGHT):
+            raise InputError(
+                f"{where}: wanted a place on the bicycle, found at = [{x:g}, {z:g}]: give m ahead of the rear contact "
+                "and m below the ground, so less than zero above it"
+            )
+    elif by == "incline":
+        resistance = Resistance(balance="incline", stated=True)
+    elif by != "motor":
+        resistance = Resistance(stated=by == "unknown")
+        known, moved = dict.fromkeys(stated, 0.0), dict(stated)
+        if by == "unknown":
+            known["drag_share"] = moved["drag_share"] = 0.5
+    try:
+        replace(resistance, **moved)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    theory = replace(theory, resistance=resistance, on_belt=surface == "belt")
+    return replace(theory, std={**known, **theory.std}, moved={**theory.moved, **moved})
 
 
 def fixed(bicycle: Bicycle, dynamics: Dynamics) -> Theory:

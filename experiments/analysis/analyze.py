@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.analysis.comparison.compare import Summary, compare, rejected_fits, summary
+from riderless.experiments.analysis.comparison.compare import (
+    Summary,
+    compare,
+    rejected_fits,
+    summary,
+    windows_by_bicycle,
+)
 from riderless.experiments.analysis.comparison.process_noise import in_random_torques, noise_json, with_process_noise
 from riderless.experiments.analysis.estimators import ESTIMATORS, real_mode, single_mode
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
@@ -15,6 +21,7 @@ from riderless.experiments.analysis.identification.four_state import NAME as FOU
 from riderless.experiments.analysis.identification.four_state import fit_cuts
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from riderless.experiments.analysis.verdict.next_steps import next_steps
+from riderless.experiments.analysis.verdict.uncertain_parameters import as_moved
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.analysis.windows.grouping import in_conditions, resisted
@@ -169,11 +176,12 @@ def _of_one_theory(found: Analysis) -> Analysis:
     A real bicycle bends, and so does one of ours that is not emulated by linear equations. A log of a simulation may
     not; all its windows together tell that, and no window is judged by the theory that suits it best.
     """
-    gains: dict[str, float] = {}
-    for c in found.comparisons:
-        if c.segment.response.kind != OURS and c.segment.theory.losses.linear:
-            name = c.segment.theory.bicycle.name
-            gains[name] = gains.get(name, 0.0) + c.prediction.linear_gain
+    theirs = [c for c in found.comparisons if c.segment.response.kind != OURS and c.segment.theory.losses.linear]
+    gains = {}
+    for name, group in windows_by_bicycle(theirs).items():
+        if group[0].segment.theory.resistance:  # as supposed, it may make a motion look straighter or more bent
+            group = [compare(c.segment, c.fit) for c in as_moved(group)]
+        gains[name] = sum(c.prediction.linear_gain for c in group)
     linear = {name for name, gain in gains.items() if gain > LEAST_LINEAR_GAIN}
     responses = {response.key: response for response in found.responses}
     for key, response in responses.items():

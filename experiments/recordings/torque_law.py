@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from riderless.experiments.datatypes import Response
+from riderless.experiments.dynamics import ROAD_QUANTITIES
 from riderless.experiments.recordings.quality.checked import Recorded
 from riderless.experiments.theories import feedback
 from riderless.models.array_types import Array
@@ -120,7 +121,14 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     )
     theory = response.own_theory
     flown = feedback(theory.bicycle, law.times(found.factor), theory.std)
-    theory = replace(flown, linear=theory.linear, on_belt=theory.on_belt, losses=theory.losses)
+    theory = replace(
+        flown,
+        linear=theory.linear,
+        on_belt=theory.on_belt,
+        losses=theory.losses,
+        resistance=theory.resistance,
+        moved={name: value for name, value in theory.moved.items() if name in ROAD_QUANTITIES},
+    )
     return replace(response, theory=theory, remarks=(*response.remarks, remark))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from riderless.experiments.datatypes import Dynamics
 from riderless.experiments.dynamics import SAMPLED_LOOP, Mechanics, Theory
-from riderless.experiments.theories import open_loop, steer_torque_rates
+from riderless.experiments.theories import open_loop, resisted, steer_torque_rates
 from riderless.experiments.theory.machine_steps import ROLL_GYRO
 from riderless.firmware_interface.devices.link import ROLE_PLACE
 from riderless.firmware_interface.devices.registry import device
@@ -22,6 +22,8 @@ from riderless.hil.loop.states import State
 from riderless.hil.rig.rig import Rig
 from riderless.models.array_types import Array
 from riderless.models.linear.perturbed import Variant
+from riderless.models.linear.resistance import Resistance
+from riderless.models.linear.whipple import totals
 from riderless.models.linear.zero_order_hold import zoh
 from riderless.models.noise_statistics import uneven_noise_variance, white_noise_variance
 from riderless.models.parameters import Bicycle
@@ -136,11 +138,8 @@ def theory_with(
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, held back"
-    return replace(
-        loop_theory(rig, schedule, name, noise, steer_age, held, one_of),
-        linear=_is_linear(header),
-        on_belt=_on_belt(header),
-    )
+    theory = loop_theory(rig, schedule, name, noise, steer_age, held, one_of)
+    return _on_road(replace(theory, linear=_is_linear(header)), header)
 
 
 def loop_theory(
@@ -254,7 +253,28 @@ def theory_alone(header: RunHeader) -> Theory:
 
 def _bicycle_alone(header: RunHeader, bicycle: Bicycle) -> Theory:
     axis = DriveLosses(friction=header.rig.losses.friction)
-    return replace(open_loop(bicycle), linear=_is_linear(header), on_belt=_on_belt(header), losses=axis)
+    return _on_road(replace(open_loop(bicycle), linear=_is_linear(header), losses=axis), header)
+
+
+def _on_road(theory: Theory, header: RunHeader) -> Theory:
+    """Theory with what resists the bicycle of a run: as its protocol states it, or as it was emulated."""
+    stated = header.condition.get("resistance", {})
+    if stated:
+        return resisted(theory, stated, f"the protocol of {header.label} [resistance]")
+    theory = replace(theory, on_belt=_on_belt(header))
+    around = header.emulation.get("surroundings", {})
+    coasts, rolling = bool(around.get("coasting", False)), float(around.get("rolling", 0.0))
+    if not header.scenario or (theory.on_belt and rolling == 0.0):
+        return theory
+    known = {
+        "rolling": rolling,
+        "rolling_axis": float(around.get("rolling_axis", 1.0)),
+        "drag_share": float(coasts and around.get("drag_area", 0.0) > 0.0),
+        "drag_height": float(around.get("z_wind", 0.0)) / totals(theory.bicycle).zT,
+    }
+    known_surely = {**dict.fromkeys(known, 0.0), **theory.std}
+    emulated = Resistance(stated=rolling > 0.0)
+    return replace(theory, resistance=emulated, moved={**theory.moved, **known}, std=known_surely)
 
 
 def _on_belt(header: RunHeader) -> bool:

@@ -43,6 +43,7 @@ FEATURES: dict[str, Callable[[ForeignCampaign], object]] = {
     "law's rate": lambda c: c.law_rate,
     "friction": lambda c: c.friction > 0.0,
     "gusts": lambda c: c.gusts > 0.0,
+    "coasting": lambda c: c.coasts,
 }
 
 
@@ -112,9 +113,12 @@ def ask_foreign(campaign: ForeignCampaign) -> ForeignAnswer:
     )
 
 
-def plan_foreign(count: int, levels: Sequence[str], laws: Sequence[str], held_out: bool) -> list[ForeignCampaign]:
-    """Draw so many campaigns of each level, its laws in turn."""
-    return [draw_campaign(2 * i + held_out, level, laws[i % len(laws)]) for level in levels for i in range(count)]
+def plan_foreign(
+    count: int, levels: Sequence[str], laws: Sequence[str], held_out: bool, coasts: bool = False
+) -> list[ForeignCampaign]:
+    """Draw so many campaigns of each level, its laws in turn; on a belt, or coasting."""
+    numbers = [(2 * i + held_out, level, laws[i % len(laws)]) for level in levels for i in range(count)]
+    return [draw_campaign(*one, coasts) for one in numbers]
 
 
 def with_planted(answer: ForeignAnswer) -> list[ForeignCampaign]:

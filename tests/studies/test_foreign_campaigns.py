@@ -8,7 +8,17 @@ import pytest
 
 from riderless.experiments import analyze
 from tests.paths import ROOT
-from tests.reference.foreign_campaigns.generate import LAWS, LEVELS, MEASURED, canonical, draw_campaign, write_campaign
+from tests.reference.foreign_campaigns.generate import (
+    LAWS,
+    LEVELS,
+    MEASURED,
+    ForeignCampaign,
+    canonical,
+    draw_campaign,
+    slowing,
+    totals,
+    write_campaign,
+)
 from tests.studies.foreign_campaigns import ask_foreign, foreign_line, foreign_tables, read_foreign_answers
 
 PRINTED = json.loads((ROOT / "tests/reference/linear_reference.json").read_text(encoding="utf-8"))["bicycles"]
@@ -18,6 +28,26 @@ PRINTED = json.loads((ROOT / "tests/reference/linear_reference.json").read_text(
 def test_matrices_are_those_computed_independently(name):
     for found, entry in zip(canonical(MEASURED[name]["parameters"]), ("M", "C1", "K0", "K2"), strict=True):
         assert found == pytest.approx(np.array(PRINTED[name][entry]), rel=1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["Benchmark", "Silver", "Rigid"])
+def test_a_coasting_bicycle_has_the_terms_computed_independently(name):
+    """To 1e-9, of rolling about horizontal axes and the rest of the force as air on the rear frame."""
+    given = json.loads((ROOT / "tests/reference/road_forces.json").read_text(encoding="utf-8"))["bicycles"][name]
+    p, v = given["parameters"], 5.0
+    for case in given["cases"]:
+        if case["case"] == "rolling_006_rest_drag" and case["v_dot"] < 0.0:
+            loads = case["loads"]
+            campaign = ForeignCampaign(
+                *(0, "plain", name, "bare"),
+                rolling=0.006,
+                rolling_axis=1.0,
+                drag_area=loads["drag_N"] / (0.6 * v**2),
+                drag_height=loads["z"] / totals(p).zT,
+            )
+            a, K = slowing(campaign, p, v)
+            assert a == pytest.approx(case["v_dot"], rel=1e-9)
+            np.testing.assert_allclose(K, case["K"], atol=1e-9)
 
 
 @pytest.mark.parametrize("level", LEVELS)

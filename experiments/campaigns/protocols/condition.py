@@ -1,8 +1,8 @@
 """Conditions, which every protocol makes: each is one run of a bicycle under a controller at a speed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,6 +15,7 @@ from riderless.hil.rig.rig import Rig
 from riderless.hil.rig.task import Task
 from riderless.hil.runners.emulation import Emulation
 from riderless.hil.runners.simulated_run import asked_under_control
+from riderless.models.linear.resistance import MOST_ROLLING
 from riderless.models.parameters import Bicycle
 from riderless.models.plant.plant import Scenario
 from riderless.models.plant.scenario import SPEED_MAX
@@ -54,6 +55,8 @@ class Condition:
         What to tell them when, after the bicycle is RUNNING.
     remedy : str
         What to change if it would pass a limit.
+    resistance : mapping
+        What balances the rolling resistance, as `riderless.experiments.theories.resisted` takes it.
     """
 
     bicycle: Bicycle
@@ -75,6 +78,7 @@ class Condition:
     instruction: str = ""
     cues: Sequence[tuple[float, str]] = ()
     remedy: str = "kick more gently, or choose another speed or controller"
+    resistance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -120,7 +124,19 @@ class Condition:
     def said(self) -> dict[str, Any]:
         """Give what the log's header keeps of it."""
         words = ("protocol", "controller", "tag", "repeat", "repeats", "v", "instruction")
-        return {"name": self.name, **{word: getattr(self, word) for word in words}}
+        stated = {"resistance": dict(self.resistance)} if self.resistance else {}
+        return {"name": self.name, **{word: getattr(self, word) for word in words}, **stated}
+
+
+class ResistanceTable(BaseModel):
+    """What balances the rolling resistance: the table [resistance] of a protocol."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    surface: Literal["floor", "belt"] = "belt"
+    balanced_by: Literal["air", "motor", "rope", "incline", "unknown"] = "unknown"
+    at: tuple[float, float] | None = None  # m ahead of the rear contact and below the ground
+    rolling: float | None = Field(default=None, ge=0.0, le=MOST_ROLLING)
+    rolling_axis: float | None = Field(default=None, ge=0.0, le=1.0)
 
 
 ForwardSpeed = Annotated[float, Field(gt=0.0, le=SPEED_MAX)]
@@ -135,6 +151,7 @@ class Settings(BaseModel):
     controllers: tuple[str, ...] = ()  # those of the campaign
     repeats: int = Field(default=1, ge=1, le=1000)
     lean_rate_rad_s: float | None = Field(default=None, gt=0.0, le=3.0)  # that a kick gives
+    resistance: ResistanceTable | None = None
 
 
 def rig_with(machine: Rig | None, bicycle: Bicycle) -> Rig:

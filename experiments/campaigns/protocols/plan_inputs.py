@@ -176,6 +176,7 @@ class PlanInputs:
             "protocol": settings.kind,
             "repeat": run.repeat,
             "repeats": settings.repeats,
+            "resistance": settings.resistance.model_dump(exclude_none=True) if settings.resistance else {},
         }
         return Condition(**{**shared, **particulars})
 

@@ -11,9 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from riderless.experiments.dynamics import MACHINE_QUANTITIES
+from riderless.experiments.dynamics import MACHINE_QUANTITIES, ROAD_QUANTITIES
 from riderless.experiments.feedback_law import FeedbackLaw
 from riderless.experiments.recordings.foreign import units
+from riderless.experiments.theories import RESISTANCE_KEYS
 from riderless.models import catalogue
 from riderless.models.bicycle_file import is_number, shortened
 from riderless.models.errors import InputError, did_you_mean
@@ -43,7 +44,8 @@ OTHER_KEYS = {
     "time": ("column", "unit", "rate", "wraps"),
     "law": ("steer_into_lean", "v0", *LAW_GAINS, *LAW_TIMES),
     "drive": ("gain", "offset_Nm", "dead_band_Nm", "hysteresis_Nm", "friction_Nm"),
-    "std": tuple(MACHINE_QUANTITIES),
+    "std": (*MACHINE_QUANTITIES, *ROAD_QUANTITIES),
+    "resistance": RESISTANCE_KEYS,
     "kicks": ("times", "column", "beside", "kind", "clock"),
     "free": ("column", "equals", "after", "intervals"),
     "rows": ("column", "equals"),
@@ -87,7 +89,8 @@ class Mapping:
     bicycle: Bicycle | None
     law: FeedbackLaw | None
     losses: DriveLosses  # of the drive, and the friction of the steer axis
-    std: AnyMapping[str, float]  # of what is known of the machine, SI: `MACHINE_QUANTITIES`
+    std: AnyMapping[str, float]  # of what is known of the machine, SI: `MACHINE_QUANTITIES`, `ROAD_QUANTITIES`
+    resistance: AnyMapping[str, Any]  # that is stated; empty where nobody does
     kicks: AnyMapping[str, Any]
     free: AnyMapping[str, Any]
     rows: AnyMapping[str, Any]
@@ -168,6 +171,7 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
         law=_law(document.get("law", "uncontrolled"), name),
         losses=_losses(document.get("drive", {}), f"{name} [drive]"),
         std=_std(document.get("std", {}), f"{name} [std]"),
+        resistance=_resistance(document.get("resistance", {}), f"{name} [resistance]"),
         **{key: _checked(document.get(key, {}), f"{name} [{key}]") for key in ("kicks", "free", "rows", "text")},
         label=str(document.get("label", "")),
         kind=str(kind),
@@ -399,6 +403,16 @@ def _losses(table: AnyMapping[str, Any], where: str) -> DriveLosses:
         return DriveLosses(**{key: value for key, value in found.items() if value is not None})
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+
+
+def _resistance(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
+    """Check that the values of a resistance are texts, numbers and a place."""
+    for key in ("rolling", "rolling_axis"):
+        _number(table, key, where)
+    at = table.get("at", [0.0, 0.0])
+    if not (isinstance(at, list) and len(at) == 2 and all(is_number(one) for one in at)):
+        raise InputError(f"{where}: wanted a place such as at = [0.8, -0.84] in m, found {shortened(at)}; correct it")
+    return table
 
 
 def _std(table: AnyMapping[str, Any], where: str) -> dict[str, float]:

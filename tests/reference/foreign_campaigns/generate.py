@@ -7,6 +7,7 @@ of a matrix on a grid of 1 ms.
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.linalg import expm, solve_continuous_are
@@ -17,6 +18,7 @@ HELD_OUT = ("Pista", "Fisher", "Yellow", "Rigid")  # nobody looks at these, nor 
 LEVELS = ("plain", "instruments", "sampled law", "friction and wind")  # each has what those before it have
 LAWS = ("bare", "lean", "state")
 STEP = 1e-3  # s
+SPEED_STEP = 0.005  # m/s, half of that between the maps of a coasting bicycle
 SPEEDS = np.arange(1.5, 8.1, 0.25)  # m/s
 STATES = ("phi", "delta", "phi_dot", "delta_dot")
 LEAN, STEER, LEAN_RATE, STEER_RATE, TORQUE, GYRO = range(6)
@@ -53,6 +55,13 @@ class ForeignCampaign:
     friction: float = 0.0  # N m
     gusts: float = 0.0  # of the torque of a push
     planted: dict[str, float] = field(default_factory=dict)  # what is otherwise than the lab believes
+    pushes: int = PUSHES  # a run
+    coasts: bool = False  # from its speeds, by rolling and air, which no lab has measured
+    rolling: float = 0.0  # resistance per load
+    rolling_axis: float = 0.0  # of its moments: 0 along the leaned axles, 1 horizontal
+    drag_area: float = 0.0  # m^2
+    drag_share: float = 1.0  # of that force; the rest brakes the rear hub
+    drag_height: float = 1.0  # of its place, in heights of the centre of mass
 
     @property
     def held_out(self) -> bool:
@@ -65,8 +74,8 @@ class ForeignCampaign:
         return np.array(self.gains) + np.array([0.0, 0.0, k * max(v0 - v, 0.0), 0.0])
 
 
-def canonical(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Mass, C1, K0 and K2 (2, 2) of 25 parameters."""
+def totals(p: dict[str, float]) -> SimpleNamespace:
+    """Whole bicycle and front assembly of 25 parameters, in the symbols of the appendix."""
     w, c, lam, rR, rF = p["w"], p["c"], p["lam"], p["rR"], p["rF"]
     mR, mB, mH, mF = p["mR"], p["mB"], p["mH"], p["mF"]
     xB, zB, xH, zH = p["xB"], p["zB"], p["xH"], p["zH"]
@@ -85,23 +94,59 @@ def canonical(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
     Alx, Alz = -mA * uA * zA + Axx * sin + Axz * cos, mA * uA * xA + Axz * sin + Azz * cos
     mu, turn = c / w * cos, cos / w
     SF, ST, SA = p["IFyy"] / rF, p["IRyy"] / rR + p["IFyy"] / rF, mA * uA + mu * mT * xT
-    mass = [[Txx, Alx + mu * Txz], [Alx + mu * Txz, All + 2 * mu * Alz + mu**2 * Tzz]]
-    C1 = [
-        [0.0, mu * ST + SF * cos + Txz * turn - mu * mT * zT],
-        [-mu * ST - SF * cos, Alz * turn + mu * (SA + Tzz * turn)],
+    return SimpleNamespace(**locals())
+
+
+def canonical(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Mass, C1, K0 and K2 (2, 2) of 25 parameters."""
+    t = totals(p)
+    mass = [
+        [t.Txx, t.Alx + t.mu * t.Txz],
+        [t.Alx + t.mu * t.Txz, t.All + 2 * t.mu * t.Alz + t.mu**2 * t.Tzz],
     ]
-    K0 = [[mT * zT, -SA], [-SA, -SA * sin]]
-    K2 = [[0.0, (ST - mT * zT) * turn], [0.0, (SA + SF * sin) * turn]]
+    C1 = [
+        [0.0, t.mu * t.ST + t.SF * t.cos + t.Txz * t.turn - t.mu * t.mT * t.zT],
+        [-t.mu * t.ST - t.SF * t.cos, t.Alz * t.turn + t.mu * (t.SA + t.Tzz * t.turn)],
+    ]
+    K0 = [[t.mT * t.zT, -t.SA], [-t.SA, -t.SA * t.sin]]
+    K2 = [[0.0, (t.ST - t.mT * t.zT) * t.turn], [0.0, (t.SA + t.SF * t.sin) * t.turn]]
     return tuple(np.array(one) for one in (mass, C1, K0, K2))
 
 
-def bicycle_matrix(p: dict[str, float], v: float, damping: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """A (4, 4) and B (4, 2) of lean, steer and their rates, for torques on lean and steer."""
+def slowing(campaign: ForeignCampaign, p: dict[str, float], v: float) -> tuple[float, np.ndarray]:
+    """Rate [m/s^2] at which a coasting bicycle gains speed, below zero, and what that does to its stiffness (2, 2).
+
+    By hand, from the balances of Newton and Euler; sums of the appendix's symbols.
+    """
+    t, rR, rF = totals(p), p["rR"], p["rF"]
+    on_front = t.mT * t.xT * p["g"] / t.w
+    rear, front = campaign.rolling * (t.mT * p["g"] - on_front) * rR, campaign.rolling * on_front * rF
+    air = 0.6 * campaign.drag_area * v**2
+    a = -(rear / rR + front / rF + air) / (t.mT + p["IRyy"] / rR**2 + p["IFyy"] / rF**2)
+    by_steer = (
+        (t.Alz + t.mu * t.Tzz) * t.turn
+        - t.mu * t.SF * t.sin
+        - t.mA * t.uA * (t.mu + t.cos)
+        + t.mu * t.sin * (t.ST - t.mT * t.zT)
+        + p["IFyy"] / rF**2 * (1 + t.c / t.w) * t.c * t.cos**2
+    )
+    K = a * np.array([[0.0, canonical(p)[1][0, 1]], [0.0, by_steer]])
+    K += campaign.drag_share * air * -t.mu * campaign.drag_height * t.zT * np.array([[0.0, 1.0], [0.0, t.sin]])
+    h = campaign.rolling_axis
+    K += rear * t.mu * np.array([[0.0, 1.0], [h, t.sin]])
+    K += front * (1 + t.c / t.w) * t.cos * np.array([[0.0, 1.0], [h, h * t.sin + t.c * t.cos / rF]])
+    return a, K
+
+
+def bicycle_matrix(
+    p: dict[str, float], v: float, damping: float = 0.0, more: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """A (4, 4) and B (4, 2) of lean, steer and their rates, for torques on lean and steer; ``more`` stiffness."""
     mass, C1, K0, K2 = canonical(p)
     inverse = np.linalg.inv(mass)
     A, B = np.zeros((4, 4)), np.vstack([np.zeros((2, 2)), inverse])
     A[:2, 2:] = np.eye(2)
-    A[2:, :2], A[2:, 2:] = -inverse @ (p["g"] * K0 + v**2 * K2), -inverse @ (v * C1 + np.diag([0.0, damping]))
+    A[2:, :2], A[2:, 2:] = -inverse @ (p["g"] * K0 + v**2 * K2 + more), -inverse @ (v * C1 + np.diag([0.0, damping]))
     return A, B
 
 
@@ -116,8 +161,8 @@ def true_parameters(campaign: ForeignCampaign) -> dict[str, float]:
     return p
 
 
-def draw_campaign(number: int, level: str, law: str) -> ForeignCampaign:
-    """Draw a campaign, the same one whenever its number, level and law are."""
+def draw_campaign(number: int, level: str, law: str, coasts: bool = False) -> ForeignCampaign:
+    """Draw a campaign, the same one whenever its number, level and law are; on a belt, or coasting."""
     rng = np.random.default_rng([number, LEVELS.index(level), LAWS.index(law)])
     depth = LEVELS.index(level)
 
@@ -149,13 +194,30 @@ def draw_campaign(number: int, level: str, law: str) -> ForeignCampaign:
         friction=some(0.02, 0.2, 3),
         gusts=some(0.01, 0.1, 3),
     )
+    slowed = np.random.default_rng([number, depth, LAWS.index(law), 1])
     for _ in range(DRAWS):
+        campaign = draw_coasting(campaign, slowed) if coasts else campaign
         bicycle = str(rng.choice(HELD_OUT if number % 2 else TUNED_ON))
         tried = draw_law(replace(campaign, bicycle=bicycle), rng)
         rides = [float(v) for v in rng.permutation(SPEEDS) if rideable(tried, v)][: rng.integers(1, 4)]
         if rides and all(pushed(tried, v)[1] for v in rides):
             return replace(tried, speeds=tuple(sorted(rides)))
     raise ValueError(f"no law for {campaign}")
+
+
+def draw_coasting(campaign: ForeignCampaign, rng: np.random.Generator) -> ForeignCampaign:
+    """Draw what slows it, as if from the priors of a careful lab; it coasts often, for short."""
+    return replace(
+        campaign,
+        coasts=True,
+        pushes=1 if campaign.law == "bare" else 2,
+        runs=int(rng.integers(3, 7)),
+        rolling=abs(float(rng.normal(0.008, 0.004))),
+        rolling_axis=float(rng.uniform(0.0, 1.0)),
+        drag_area=float(rng.uniform(0.2, 0.6)),
+        drag_share=float(1.0 - min(abs(rng.normal(0.0, 0.3)), 1.0)),
+        drag_height=float(rng.uniform(0.8, 1.5)),
+    )
 
 
 def draw_law(campaign: ForeignCampaign, rng: np.random.Generator) -> ForeignCampaign:
@@ -170,12 +232,36 @@ def draw_law(campaign: ForeignCampaign, rng: np.random.Generator) -> ForeignCamp
     return campaign
 
 
+def run_time(campaign: ForeignCampaign) -> float:
+    """Length of a run [s]."""
+    return FIRST_PUSH + PUSH_SPACING * campaign.pushes
+
+
+def speed_history(campaign: ForeignCampaign, v: float, n: int) -> np.ndarray:
+    """Speed (n,) at each step, from ``v`` on; of a coasting bicycle by the midpoint rule every 0.1 s."""
+    if not campaign.coasts:
+        return np.full(n, v)
+    p, corners, every = true_parameters(campaign), [v], round(0.1 / STEP)
+    still, at_one = (slowing(campaign, p, v)[0] for v in (0.0, 1.0))  # rolling, and what air adds by the speed's square
+    while len(corners) * every < n + every:
+        middle = corners[-1] + 0.05 * (still + (at_one - still) * corners[-1] ** 2)
+        corners.append(corners[-1] + 0.1 * (still + (at_one - still) * middle**2))
+    return np.interp(np.arange(n), every * np.arange(len(corners)), corners)
+
+
 def rideable(campaign: ForeignCampaign, v: float) -> bool:
     """Tell whether it is stable under its law, continuous and prompt, with a weave that can be measured."""
-    A, B = bicycle_matrix(MEASURED[campaign.bicycle]["parameters"], v)
-    values = np.linalg.eigvals(A + np.outer(B[:, 1], campaign.torque(v)))
-    weave = [one for one in values if one.imag > 2.0]
-    return bool(max(values.real) < 0.02 and len(weave) == 1 and -1.8 < weave[0].real < -0.2 and weave[0].imag < 12.0)
+    p = MEASURED[campaign.bicycle]["parameters"]
+    last = speed_history(campaign, v, round(run_time(campaign) / STEP))[-1] if campaign.coasts else v
+    for at in {v, last}:
+        more = slowing(campaign, p, at)[1] if campaign.coasts else 0.0
+        A, B = bicycle_matrix(p, at, more=more)
+        values = np.linalg.eigvals(A + np.outer(B[:, 1], campaign.torque(at)))
+        weave = [one for one in values if one.imag > 2.0]
+        swings = len(weave) == 1 and -1.8 < weave[0].real < -0.2 and weave[0].imag < 12.0
+        if not (swings and max(values.real) < 0.02 and at >= SPEEDS[0]):
+            return False
+    return True
 
 
 def pushed(campaign: ForeignCampaign, v: float) -> tuple[float, bool]:
@@ -199,37 +285,51 @@ def ride(campaign: ForeignCampaign, v: float, lean: np.ndarray, noise: np.ndarra
     The law reads the states and ``noise`` (n, 5): of lean, steer, gyro and steer rate; the last is torque on the steer.
     """
     planted, n = campaign.planted, len(lean)
-    true_v = v * (1.0 + planted.get("speed_scale", 0.0))
-    A4, B4 = bicycle_matrix(true_parameters(campaign), true_v, planted.get("steer_damping", 0.0))
-    gain, law = 1.0 + planted.get("drive_gain", 0.0), campaign.torque(v)
     late = campaign.delay + planted.get("more_delay", 0.0)
     continuous = campaign.law_rate == 0 and late == 0.0
-    whole = np.zeros((9, 9))
-    whole[:4, :4] = A4 + continuous * gain * np.outer(B4[:, 1], law)
-    whole[:4, TORQUE], whole[TORQUE, TORQUE] = B4[:, 1], -1.0 / max(campaign.drive_lag, 1e-5)
-    whole[GYRO, [LEAN_RATE, GYRO]] = np.array([1.0, -1.0]) / max(campaign.gyro_lag, 1e-5)
-    whole[:4, 6:8], whole[TORQUE, 8] = B4, gain / max(campaign.drive_lag, 1e-5)
-    step = expm(STEP * whole)
-    Ad, Bd = step[:6, :6], step[:6, 6:]
+    speeds, at = speed_history(campaign, v, n), np.inf
     every = round(1.0 / (campaign.law_rate * STEP)) if campaign.law_rate else 1
     later = max(round(late / STEP - 0.5 * (campaign.law_rate == 0)), 0)  # a step holds the torque half a step
     friction = campaign.friction + planted.get("steer_dry_friction", 0.0)
     states, command, x = np.zeros((n, 6)), np.zeros(n + later + every), np.zeros(6)
+    laws = np.zeros((n, 4))
     for k in range(n):
         states[k] = x
+        if abs(speeds[k] - at) > SPEED_STEP:
+            at = speeds[k] - SPEED_STEP * campaign.coasts
+            (Ad, Bd), law = step_maps(campaign, at, continuous), campaign.torque(at)
+        laws[k] = law
         if not continuous and k % every == 0:
             read = np.array([x[LEAN], x[STEER], x[GYRO], x[STEER_RATE]]) + noise[k, :4]
             command[k + later : k + later + every] = law @ read
         x = Ad @ x + Bd @ (lean[k], noise[k, 4], command[k])
         if friction:  # as much as brings the steer to rest, at most
             x = x + Bd[:, 1] * np.clip(-x[STEER_RATE] / Bd[STEER_RATE, 1], -friction, friction)
-    return states, command[:n] if not continuous else states[:, [LEAN, STEER, LEAN_RATE, STEER_RATE]] @ law
+    if continuous:
+        return states, np.einsum("ni,ni->n", states[:, [LEAN, STEER, LEAN_RATE, STEER_RATE]], laws)
+    return states, command[:n]
+
+
+def step_maps(campaign: ForeignCampaign, v: float, continuous: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Maps of a step at a speed: of the states (6, 6), and of torques on lean and steer and the command (6, 3)."""
+    planted, p = campaign.planted, true_parameters(campaign)
+    true_v = v * (1.0 + planted.get("speed_scale", 0.0))
+    more = slowing(campaign, p, true_v)[1] if campaign.coasts else 0.0
+    A4, B4 = bicycle_matrix(p, true_v, planted.get("steer_damping", 0.0), more)
+    gain, law = 1.0 + planted.get("drive_gain", 0.0), campaign.torque(v)
+    whole = np.zeros((9, 9))
+    whole[:4, :4] = A4 + continuous * gain * np.outer(B4[:, 1], law)
+    whole[:4, TORQUE], whole[TORQUE, TORQUE] = B4[:, 1], -1.0 / max(campaign.drive_lag, 1e-5)
+    whole[GYRO, [LEAN_RATE, GYRO]] = np.array([1.0, -1.0]) / max(campaign.gyro_lag, 1e-5)
+    whole[:4, 6:8], whole[TORQUE, 8] = B4, gain / max(campaign.drive_lag, 1e-5)
+    step = expm(STEP * whole)
+    return step[:6, :6], step[:6, 6:]
 
 
 def record(campaign: ForeignCampaign, v: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Ride once, and write down what the instruments say, in deg, deg/s and m/s."""
-    times = [FIRST_PUSH + PUSH_SPACING * i + rng.uniform(0.0, 0.5) for i in range(PUSHES)]
-    n = round((FIRST_PUSH + PUSH_SPACING * PUSHES) / STEP)
+    times = [FIRST_PUSH + PUSH_SPACING * i + rng.uniform(0.0, 0.5) for i in range(campaign.pushes)]
+    n = round(run_time(campaign) / STEP)
     size = campaign.peak / pushed(campaign, v)[0]
     keep, wind = np.exp(-STEP / 0.5), np.zeros(n)
     for k, kick in enumerate(rng.normal(size=n - 1) * np.sqrt(1.0 - keep**2)):
@@ -249,7 +349,7 @@ def record(campaign: ForeignCampaign, v: float, rng: np.random.Generator) -> dic
     columns = {
         "time_s": STEP * rows,
         "gyro_x": np.degrees(gyro),
-        "speed": v + 0.01 * rng.normal(size=len(rows)),
+        "speed": speed_history(campaign, v, n)[rows] + 0.01 * rng.normal(size=len(rows)),
         "steer": np.degrees(steer),
         "button": np.any((since >= 0.0) & (since < 0.1), axis=1).astype(float),
     }
