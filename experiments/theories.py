@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.dynamics import Dynamics, Mechanics, Theory
+from riderless.experiments.dynamics import ROAD_QUANTITIES, Dynamics, Mechanics, Theory
 from riderless.experiments.feedback_law import FeedbackLaw, LawDynamics, roll_gyro, steer_torque_rates
 from riderless.models import catalogue
 from riderless.models.coordinates import PHI_DOT, STATES
@@ -60,13 +60,13 @@ def feedback(bicycle: Bicycle, law: FeedbackLaw, std: Mapping[str, float] | None
 
 
 BALANCES = ("air", "motor", "rope", "incline", "unknown")  # of rolling resistance
-SURFACES = ("floor", "belt")
+RESISTING_SURFACES = ("floor", "belt")
 RESISTANCE_KEYS = ("surface", "balanced_by", "at", "rolling", "rolling_axis")  # of a table [resistance]
 _SURELY = {"drag_share": 0.0, "drag_height": 0.0}  # standard deviations of what is known
 _BEYOND = 1.0  # m, before and behind the wheels' contacts, that something may be tied to a bicycle
 
 
-def resisted(theory: Theory, table: Mapping[str, Any], where: str) -> Theory:
+def with_stated_resistance(theory: Theory, table: Mapping[str, Any], where: str) -> Theory:
     """Theory with the resistance that a table [resistance] of a mapping or protocol states; the rest is uncertain.
 
     Parameters
@@ -83,7 +83,7 @@ def resisted(theory: Theory, table: Mapping[str, Any], where: str) -> Theory:
         The table states what cannot be.
     """
     surface, by, bicycle = table.get("surface", "floor"), table.get("balanced_by", "unknown"), theory.bicycle
-    for key, value, known in (("surface", surface, SURFACES), ("balanced_by", by, BALANCES)):
+    for key, value, known in (("surface", surface, RESISTING_SURFACES), ("balanced_by", by, BALANCES)):
         if value not in known:
             raise InputError(f"{where}: wanted {key} among {', '.join(known)}, found {value!r}; correct it")
     if (by == "rope") != ("at" in table) or (by == "air" and surface == "belt"):
@@ -110,10 +110,12 @@ def resisted(theory: Theory, table: Mapping[str, Any], where: str) -> Theory:
         known, moved = dict.fromkeys(stated, 0.0), dict(stated)
         if by == "unknown":
             known["drag_share"] = moved["drag_share"] = 0.5
-    try:
-        replace(resistance, **moved)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+    for key, value in stated.items():
+        allowed = ROAD_QUANTITIES[key].range
+        if not allowed.allows(value):
+            raise InputError(
+                f"{where}: wanted {key} from {allowed.least:g} to {allowed.most:g}, found {value:g}: {allowed.why}"
+            )
     theory = replace(theory, resistance=resistance, on_belt=surface == "belt")
     return replace(theory, std={**known, **theory.std}, moved={**theory.moved, **moved})
 

@@ -24,7 +24,7 @@ from riderless.experiments.analysis.verdict.next_steps import next_steps
 from riderless.experiments.analysis.verdict.uncertain_parameters import as_moved
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.analysis.windows.grouping import in_conditions, resisted
+from riderless.experiments.analysis.windows.grouping import in_conditions, with_unknown_resistance
 from riderless.experiments.analysis.windows.notes import BY_PERSON, PRINTED_ROUNDING, across_not_free, apply_notes
 from riderless.experiments.analysis.windows.steer_stops import stops_by_bicycle, without_stops
 from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Segment, Window
@@ -128,7 +128,7 @@ def analyze_responses(
             windows, refused = apply_notes(response, (found, refused))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
-        looked_at.append(resisted(response, windows))
+        looked_at.append(with_unknown_resistance(response, windows))
         fits = []
         for window in windows:
             segment = Segment(looked_at[-1], window)

@@ -18,7 +18,7 @@ from riderless.experiments.analysis.identification.misfit import MOST_USUAL, Mis
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.identification.profile_likelihood import REACH, Profile, profiles
 from riderless.experiments.analysis.windows.find import find_windows
-from riderless.experiments.analysis.windows.grouping import resisted
+from riderless.experiments.analysis.windows.grouping import with_unknown_resistance
 from riderless.experiments.datatypes import Response, Segment
 from riderless.experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from riderless.experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused, with_left_out
@@ -233,7 +233,7 @@ def averaged_windows(responses: Sequence[Response]) -> list[AveragedWindow]:
         kicked = kicked_windows(response)
         if not kicked:
             windows = find_windows(response)[0]
-            falling = resisted(response, windows)
+            falling = with_unknown_resistance(response, windows)
             pieces += [AveragedWindow.of(Segment(falling, window)) for window in windows]
         forced = forced_windows(response)
         require_known_input(response, forced)

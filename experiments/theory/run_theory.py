@@ -7,7 +7,7 @@ import numpy as np
 
 from riderless.experiments.datatypes import Dynamics
 from riderless.experiments.dynamics import SAMPLED_LOOP, Mechanics, Theory
-from riderless.experiments.theories import open_loop, resisted, steer_torque_rates
+from riderless.experiments.theories import open_loop, steer_torque_rates, with_stated_resistance
 from riderless.experiments.theory.machine_steps import ROLL_GYRO
 from riderless.firmware_interface.devices.link import ROLE_PLACE
 from riderless.firmware_interface.devices.registry import device
@@ -260,7 +260,7 @@ def _on_road(theory: Theory, header: RunHeader) -> Theory:
     """Theory with what resists the bicycle of a run: as its protocol states it, or as it was emulated."""
     stated = header.condition.get("resistance", {})
     if stated:
-        return resisted(theory, stated, f"the protocol of {header.label} [resistance]")
+        return with_stated_resistance(theory, stated, f"the protocol of {header.label} [resistance]")
     theory = replace(theory, on_belt=_on_belt(header))
     around = header.emulation.get("surroundings", {})
     coasts, rolling = bool(around.get("coasting", False)), float(around.get("rolling", 0.0))

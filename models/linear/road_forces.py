@@ -25,6 +25,7 @@ from riderless.models.linear.whipple import canonical_matrices, one_speed, syste
 from riderless.models.parameters import Bicycle
 
 Against = Literal["heading", "road", "velocity"]
+STEEPEST = 5.0  # m/s^2; on a road of 30 deg no bicycle coasts
 ONLY_STEER = np.array([[0.0, 1.0], [0.0, 0.0]])  # the element (phi, delta)
 
 
@@ -127,6 +128,11 @@ def slope(bicycle: Bicycle, backward: float) -> RoadTerms:
 
     A belt that accelerates by A acts as a slope of -A, with accelerations relative to the belt.
     """
+    if not abs(backward) <= STEEPEST:
+        raise InputError(
+            f"gravity along a road, or a belt's acceleration, is at most {STEEPEST:g} m/s^2, found {backward:g} m/s^2: "
+            "give g sin(slope)"
+        )
     b, t = bicycle, totals(bicycle)
     steer = -t.mA * t.uA * (t.mu + cos(b.lam)) - t.mu * sin(b.lam) * t.mT * t.zT
     terms = _of_steer(-backward * t.mu * t.mT * t.zT, backward * steer)

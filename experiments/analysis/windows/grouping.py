@@ -32,7 +32,7 @@ def in_turn(group: Sequence[Comparison]) -> Iterator[Comparison]:
         c.segment.response.forget()
 
 
-def resisted(response: Response, windows: Sequence[Window]) -> Response:
+def with_unknown_resistance(response: Response, windows: Sequence[Window]) -> Response:
     """Response with what resists the bicycle in its theory, where its speed falls over a window on a floor.
 
     Where nobody states it, it is uncertain: `riderless.experiments.dynamics.ROAD_QUANTITIES`.

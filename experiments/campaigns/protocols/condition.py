@@ -56,7 +56,7 @@ class Condition:
     remedy : str
         What to change if it would pass a limit.
     resistance : mapping
-        What balances the rolling resistance, as `riderless.experiments.theories.resisted` takes it.
+        What balances the rolling resistance, as `riderless.experiments.theories.with_stated_resistance` takes it.
     """
 
     bicycle: Bicycle
@@ -129,7 +129,7 @@ class Condition:
 
 
 class ResistanceTable(BaseModel):
-    """What balances the rolling resistance: the table [resistance] of a protocol."""
+    """Balance of the rolling resistance: the table [resistance] of a protocol."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     surface: Literal["floor", "belt"] = "belt"

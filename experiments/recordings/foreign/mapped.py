@@ -17,7 +17,7 @@ from riderless.experiments.recordings.foreign.merged import draw_lines, fill_bet
 from riderless.experiments.recordings.foreign.table import Table
 from riderless.experiments.recordings.quality.checked import BESIDE_SIGNALS, MIN_RECORDING_ROWS, Recorded
 from riderless.experiments.recordings.torque_law import controlling_torque
-from riderless.experiments.theories import feedback, open_loop, resisted
+from riderless.experiments.theories import feedback, open_loop, with_stated_resistance
 from riderless.models.array_types import Array
 from riderless.models.bicycle_file import shortened
 from riderless.models.errors import InputError
@@ -83,7 +83,11 @@ def _mapped_theory(mapping: Mapping) -> Theory | None:
     theory = open_loop(mapping.bicycle) if mapping.law is None else feedback(mapping.bicycle, mapping.law)
     moved = {"drive_gain": mapping.losses.gain} if mapping.losses.gain != 1.0 else {}
     theory = replace(theory, std=mapping.std, losses=mapping.losses, moved=moved)
-    return resisted(theory, mapping.resistance, f"{mapping.name} [resistance]") if mapping.resistance else theory
+    return (
+        with_stated_resistance(theory, mapping.resistance, f"{mapping.name} [resistance]")
+        if mapping.resistance
+        else theory
+    )
 
 
 def _chosen(table: Table, mapping: Mapping) -> Table:

@@ -151,3 +151,10 @@ def test_gains_reach_as_far_as_the_speeds():
         assert 0.0 < grid[0] < min(speeds)
         assert grid[-1] > max(speeds)
         assert np.allclose(np.diff(grid), 0.25)
+
+
+def test_a_protocol_states_what_balances_the_rolling_resistance():
+    table = {"surface": "belt", "balanced_by": "rope", "at": (0.81, -0.84)}
+    (condition,) = plan("treadmill", speeds_m_s=(5.0,), kicks=2, resistance=table)
+    assert condition.said()["resistance"] == table
+    assert "resistance" not in plan("treadmill", speeds_m_s=(5.0,), kicks=2)[0].said()

@@ -18,7 +18,7 @@ from tests.experiments.recordings.foreign_log import KICKS, in_their_units, sign
 from tests.paths import DOCS
 
 DOC = (DOCS / "foreign-logs.md").read_text()
-EXAMPLE, LAW_EXAMPLE = re.findall(r"```toml\n(.*?)```", DOC, re.S)[:2]
+EXAMPLE, LAW_EXAMPLE, RESISTANCE_EXAMPLE = re.findall(r"```toml\n(.*?)```", DOC, re.S)[:3]
 SI = signals()
 THEIRS = in_their_units(SI)
 LEAST = '[time]\ncolumn = "time"\nunit = "ms"\n[phi_dot]\ncolumn = "gyro_x"\nunit = "deg/s"\nsign = -1\n'
@@ -398,3 +398,13 @@ def test_a_law_with_gains_delay_rate_and_lag_is_read_with_its_deviations(describ
     assert found.law.latency == pytest.approx(0.020)
     assert found.losses == DriveLosses(friction=0.05)
     assert found.std == {"more_delay": 0.003, "drive_gain": 0.02}
+
+
+def test_what_a_mapping_states_of_resistance_is_in_theory(described, tmp_path):
+    text = f'bicycle = "Silver"\n{LEAST}{RESISTANCE_EXAMPLE}[std]\nrolling = 0.001\n'
+    theory = foreign.read_foreign(write_csv(tmp_path / "log.csv", THEIRS), described(text)).own_theory
+    assert theory.on_belt
+    assert theory.uncertain == {"rolling": 0.001}
+    assert theory.nominal("rolling") == 0.006
+    with pytest.raises(InputError, match="wanted a place such as at"):
+        mapping.load_mapping(described(text.replace("[0.81, -0.84]", "0.8")))

@@ -90,11 +90,11 @@ REFUSED = {
     "rolling must be zero or more": [
         "simulate Silver --floor --rolling -1 -o OUT",
         "simulate Silver --floor --rolling nan -o OUT",
-        "simulate Silver --floor --rolling 50 -o OUT",
+        "simulate Silver --floor --rolling 0.5 -o OUT",
     ],
     "drag_area must be zero or more": [
         "simulate Silver --floor --drag-area -1 -o OUT",
-        "simulate Silver --floor --drag-area 1e300 -o OUT",
+        "simulate Silver --floor --drag-area 4000 -o OUT",
     ],
     "leave it out, or say --floor": ["simulate Silver --rolling 0.01 -o OUT", "simulate Silver --drag-area 0.5 -o OUT"],
     "belt_width must be positive": [
