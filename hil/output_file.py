@@ -109,6 +109,14 @@ class OutputFile:
             if not direct:
                 draft.unlink(missing_ok=True)
 
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        """Raise InputError, which names the file, where the system does not take what is written."""
+        try:
+            yield
+        except OSError as error:
+            raise self._failed(error) from None
+
     def write(self, content: str | bytes) -> None:
         """Write bytes, or a text as UTF-8, made harmless. Raises as `draft` does."""
         with self.draft() as path:

@@ -12,7 +12,7 @@ from riderless.hil.output_file import OutputFile
 
 def export(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    to: Annotated[str, typer.Option(help="Format: csv, parquet, mat or mcap.")] = "csv",
+    to: Annotated[str, typer.Option(help="Format: csv, parquet, mat, mcap or rosbag2.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; beside the run by default.")] = None,
     law_states: Annotated[
         bool, typer.Option("--law-states", help="Add the controller's states, which a replay of the run finds again.")
@@ -26,7 +26,8 @@ def export(
 
     csv: three files, the rows, the markers, and units and header as JSON. parquet: one file with units and
     header in it. mat: MATLAB's version 5, structs ticks, units, meanings and markers. mcap: the log with its
-    index, also of a run that was killed. `riderless analyze` reads all of them. Beside mat lies a function
+    index, also of a run that was killed. rosbag2: a folder for ROS 2, Imu and JointState, z up. `riderless
+    analyze` reads all of them (rosbag2: --mapping riderless-rosbag2 --bicycle NAME). Beside mat lies a function
     that plots it (MATLAB, Octave), beside csv and mcap a layout for PlotJuggler, beside mcap one for Foxglove.
     """
     from riderless.experiments.terminal.console import emit_json, progress_screen, screen

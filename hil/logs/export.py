@@ -38,7 +38,9 @@ EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
     "parquet": (".parquet", "riderless.hil.logs.export_columns", "export_parquet"),
     "mat": (".mat", "riderless.hil.logs.export_columns", "export_mat"),
     "mcap": (".mcap", "riderless.hil.logs.export_mcap", "export_mcap"),
+    "rosbag2": ("_rosbag2", "riderless.hil.logs.export_rosbag2", "export_rosbag2"),
 }
+FOLDERS = frozenset({"rosbag2"})  # formats that are a folder of files
 NOT_IN_ONE_GO = frozenset({"mat", "mcap"})  # formats whose beginning is written last, or whose file must be new
 # format: what is written beside it, for a program that opens it too: a module of `companions`, place, text
 _PLOTJUGGLER = ("plotjuggler", "plotjuggler_place", "plotjuggler_layout")
@@ -84,7 +86,7 @@ def export_run(
     to : str
         Format.
     path : str or Path
-        File to write.
+        File to write; of a bag of ROS the new folder.
     on_progress : callable
         Told how many rows have been written, of how many.
     force : bool
@@ -102,6 +104,9 @@ def export_run(
     suffix, module, function = EXPORT_FORMATS[to]
     write: Callable[..., None] = getattr(import_module(module), function)
     path = run.folder / f"ticks{suffix}" if path is None else Path(path)
+    if to in FOLDERS:
+        _write_folder(write, run, path, on_progress)
+        return (path,)
     alone = not path.name or OutputFile(path, "the export").is_stream
     companions = [] if alone else _companions(to)
     files = (path, *(place(path) for place, _ in companions))
@@ -136,6 +141,28 @@ def _write_through_file(write: Callable[..., None], run: Run, stream: Path, prog
         write(run, whole, progress=progress)
         with whole.open("rb") as file, stream.open("wb") as out:
             shutil.copyfileobj(file, out)
+
+
+def _write_folder(write: Callable[..., None], run: Run, path: Path, told: Told) -> None:
+    """Make a new folder, which is there when all went well.
+
+    Parameters
+    ----------
+    write : callable
+        As in ``EXPORT_FORMATS``.
+    run : Run
+    path : Path
+    told : callable
+        As `export_run` takes it.
+    """
+    output = OutputFile(path, "the export")
+    if path.exists() or output.is_stream:
+        raise InputError(f"the export cannot be written to {path}, for it is a new folder: name one that is not there")
+    output.require_free()
+    with output.failing(), TemporaryDirectory(dir=path.parent, prefix=".riderless-") as beside:
+        whole = Path(beside) / path.name
+        write(run, whole, told=told)
+        whole.rename(path)
 
 
 def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Path], str]]]:

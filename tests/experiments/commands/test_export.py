@@ -15,7 +15,7 @@ from riderless.experiments.recordings.foreign.exported import exported_run
 from riderless.experiments.recordings.foreign.formats.registry import read_table
 from riderless.experiments.recordings.read import find_recordings, read_recording
 from riderless.hil.logs import export_columns
-from riderless.hil.logs.export import EXPORT_FORMATS, export_run
+from riderless.hil.logs.export import EXPORT_FORMATS, FOLDERS, export_run
 from riderless.hil.logs.json_values import numbers_again
 from riderless.hil.logs.log import Marker, read_run
 from riderless.hil.loop.states import State
@@ -39,6 +39,9 @@ def exported(run, tmp_path_factory):
     """The file of each format."""
     folder = tmp_path_factory.mktemp("exports")
     return {to: export_run(run, to, folder / f"silver.{to}")[0] for to in EXPORT_FORMATS}
+
+
+TABLES = [to for to in EXPORT_FORMATS if to not in FOLDERS]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +87,7 @@ def predicted(analysis):
     return [(p.frozen.real, p.frozen.imag, p.like.real, p.like.imag, *p.difference_std) for p in predictions]
 
 
-@pytest.mark.parametrize("to", EXPORT_FORMATS)
+@pytest.mark.parametrize("to", TABLES)
 def test_an_export_is_analysed_as_the_run_itself(run, exported, to):
     response = read_recording(run.folder)
     assert response.remarks == ()  # an emulated run has no flaw and breaks no law
@@ -139,7 +142,7 @@ def test_csv_has_units_and_header_beside(run, exported):
     assert beside["columns"]["delta_meas"] == {"unit": "rad", "meaning": "steer angle"}
     assert beside["stop"]["reason"] == "success"
     assert find_recordings([path.parent]) == [
-        path.parent / f"silver.{suffix}" for suffix in ("csv", "mat", "mcap", "parquet")
+        path.parent / f"silver.{suffix}" for suffix in ("csv", "mat", "mcap", "parquet", "rosbag2")
     ]
 
 
@@ -232,3 +235,55 @@ def test_the_command_names_all_its_files(run, tmp_path):
         refused = CliRunner().invoke(app, [*arguments[:3], to, "-o", str(tmp_path / "none" / "x")])
         assert isinstance(refused.exception, InputError), refused.output
         assert "cannot be written to" in str(refused.exception)
+
+
+def test_a_bag_of_ros_holds_what_was_measured_with_z_up(run, exported):
+    from rosbags.highlevel import AnyReader
+
+    used = run.ticks[run.ticks["valid"] == 1]
+    with AnyReader([exported["rosbag2"]]) as bag:
+        assert "z up" in bag.readers[0].storage.path.joinpath("metadata.yaml").read_text()
+        kept = {topic: [] for topic in bag.topics}
+        for connection, at, data in bag.messages():
+            kept[connection.topic].append((at, bag.deserialize(data, connection.msgtype)))
+        kinds = {topic: one.msgtype for topic, one in bag.topics.items()}
+    assert kinds["/imu/data"] == "sensor_msgs/msg/Imu"
+    assert kinds["/joint_states"] == "sensor_msgs/msg/JointState"
+    ahead = used["t"] + used["host_offset"][0]
+    np.testing.assert_allclose([at * 1e-9 for at, _ in kept["/imu/data"]], ahead, rtol=0, atol=1e-9)
+    imu, steer = ([message for _, message in kept[topic]] for topic in ("/imu/data", "/joint_states"))
+    for ours, sign, theirs in (
+        ("phi_dot_meas", 1, [m.angular_velocity.x for m in imu]),
+        ("theta_dot_meas", -1, [m.angular_velocity.y for m in imu]),
+        ("psi_dot_meas", -1, [m.angular_velocity.z for m in imu]),
+        ("a_y_meas", -1, [m.linear_acceleration.y for m in imu]),
+        ("a_z_meas", -1, [m.linear_acceleration.z for m in imu]),
+        ("phi_est", 1, [2.0 * np.arctan2(m.orientation.x, m.orientation.w) for m in imu]),
+        ("delta_meas", -1, [m.position[0] for m in steer]),
+        ("delta_dot_est", -1, [m.velocity[0] for m in steer]),
+        ("T_cmd", -1, [m.effort[0] for m in steer]),
+        ("v_meas", 1, [m.twist.linear.x for _, m in kept["/twist"]]),
+    ):
+        np.testing.assert_allclose(theirs, sign * used[ours], rtol=0, atol=1e-12, err_msg=ours)
+    assert np.mean([m.linear_acceleration.z for m in imu]) == pytest.approx(9.81, abs=0.3)
+    assert steer[0].name == ["steer"]
+    assert len(kept["/markers"]) == len(run.markers)
+
+
+def test_a_bag_of_ros_is_analysed_by_its_mapping(run, exported):
+    own = analyze_responses([read_recording(run.folder)])
+    back = analyze_responses([read_recording(exported["rosbag2"], mapping="riderless-rosbag2", bicycle="Silver")])
+    assert len(back.comparisons) == 2
+    for ours, theirs in zip(own.comparisons, back.comparisons, strict=True):
+        assert theirs.fit.re == pytest.approx(ours.fit.re, abs=2 * ours.fit.re_std)
+        assert theirs.fit.im == pytest.approx(ours.fit.im, abs=2 * ours.fit.re_std)
+
+
+def test_a_bag_takes_no_other_place(run, exported, tmp_path, monkeypatch):
+    for place in (exported["rosbag2"], exported["csv"], Path("-"), Path("/dev/null")):
+        with pytest.raises(InputError, match="name one that is not there"):
+            export_run(run, "rosbag2", place, force=True)
+    monkeypatch.setitem(__import__("sys").modules, "rosbags.rosbag2", None)
+    with pytest.raises(InputError, match=r"pip install 'riderless\[ros\]'"):
+        export_run(run, "rosbag2", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
