@@ -8,7 +8,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -21,6 +21,8 @@ from riderless.experiments.campaigns.file import read_campaign
 from riderless.experiments.campaigns.migration import migrate
 from riderless.experiments.datatypes import Response
 from riderless.experiments.recordings import foreign, published
+from riderless.experiments.recordings.foreign.formats.registry import read_table
+from riderless.experiments.recordings.foreign.formats.rosbag import METADATA
 from riderless.experiments.recordings.foreign.mapping import load_mapping
 from riderless.experiments.recordings.run_response import response_of_run
 from riderless.firmware_interface.errors import DeviceError
@@ -168,6 +170,36 @@ def _beside_a_table(folder: Path) -> None:
         (folder / f"mutant{suffix}").write_bytes(seeds.exports()[suffix])
 
 
+def _topic_steps(path: Path, rng: Random) -> Sequence[Step]:
+    """Read all topics of a file, or those of a mapping."""
+    if rng.random() < 0.3:
+        return [lambda: read_table(path)]
+    return [lambda: foreign.read_foreign(path, path.parent / "given.toml", trust=True)]
+
+
+def _beside_topics(folder: Path) -> None:
+    (folder / "given.toml").write_text(seeds.TOPIC_MAPPING, encoding="utf-8")
+
+
+def _bag_metadata(rng: Random) -> bytes:
+    """Mutants of what a folder of rosbag2 says of itself."""
+    text = seeds.topic_files("bag")[0].decode()
+    return mutated_bytes(rng, text.encode()) if rng.random() < 0.3 else encoded(rng, mutated_text(rng, text))
+
+
+def _bag_beside(folder: Path) -> None:
+    """The files of the folder that the metadata is about."""
+    _beside_topics(folder)
+    (folder / "bag").mkdir()
+    (folder / "bag/bag.mcap").write_bytes(seeds.topic_files("ros")[0])
+
+
+def _bag_steps(path: Path, rng: Random) -> Sequence[Step]:
+    bag = path.parent / "bag"
+    (bag / METADATA).write_bytes(path.read_bytes())
+    return _topic_steps(bag, rng)
+
+
 def _mapping_steps(path: Path, rng: Random) -> Sequence[Step]:
     table = path.parent / "log.csv"
     return [lambda: foreign.read_foreign(table, path, trust=True), lambda: load_mapping(path)]
@@ -224,6 +256,13 @@ READERS: dict[str, FuzzedReader] = {
     "mat": FuzzedReader(".mat", _binary(seeds.mat_files), _table_steps, _beside_a_table),
     "hdf5": FuzzedReader(".h5", _binary(seeds.hdf5_files), _table_steps, _beside_a_table),
     "parquet": FuzzedReader(".parquet", _binary(seeds.parquet_files, 0.8), _table_steps, _beside_a_table),
+    **{
+        f"{name}{suffix}": FuzzedReader(
+            suffix, _binary(partial(seeds.topic_files, name), 0.6), _topic_steps, _beside_topics
+        )
+        for name, suffix in seeds.TOPIC_FILES.items()
+    },
+    "bag": FuzzedReader(".yaml", _bag_metadata, _bag_steps, _bag_beside),
     "export-header": FuzzedReader(
         HEADER_SUFFIX,
         _header,

@@ -4,6 +4,7 @@ import io
 import json
 import tomllib
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +16,7 @@ from riderless.hil.logs.log import read_run
 from riderless.models.catalogue import load_bicycle
 from riderless.models.exchange.files import bicycle_text
 from tests.experiments.commands.odd_inputs.litter import MAPPING
+from tests.experiments.recordings import topic_logs
 from tests.experiments.recordings.foreign_log import in_their_units, signals
 from tests.paths import DOCS, ROOT
 from tests.tools.fuzz_files.logs import LogParts, put_together, take_apart
@@ -142,6 +144,52 @@ def parquet_files() -> list[bytes]:
         parquet.write_table(pyarrow.table(content), file, compression=how)
         made.append(file.getvalue())
     return [*made, exports()[".parquet"]]
+
+
+TOPIC_FILES = {"json": ".mcap", "protobuf": ".mcap", "ros": ".mcap", "sqlite": ".db3", "ros1": ".bag", "ulog": ".ulg"}
+TOPIC_FILES |= {"mf4": ".mf4"} if find_spec("asammdf") else {}  # riderless[mf4], 200 MB
+TOPIC_MAPPING = """bicycle = "Silver"
+[time]
+column = "log_time"
+unit = "ns"
+[phi_dot]
+column = "angular_velocity.x"
+unit = "rad/s"
+[delta]
+column = "/joint_states position[steer]"
+unit = "rad"
+[v]
+column = "/odom point.x"
+unit = "m/s"
+[free]
+column = "/flags armed"
+"""
+
+
+@cache
+def topic_files(kind: str) -> list[bytes]:
+    """Files of messages on topics, as other programs write them; of "bag" the metadata of a folder."""
+    with TemporaryDirectory() as name:
+        path, messages = Path(name) / "bag", topic_logs.topics()[:250]
+        match kind:
+            case "json":
+                made = [
+                    topic_logs.write_json(path, messages, compression=how).read_bytes()
+                    for how in topic_logs.CompressionType
+                ]
+            case "protobuf":
+                made = [topic_logs.write_protobuf(path, messages).read_bytes()]
+            case "ros" | "sqlite" | "bag":
+                folder = topic_logs.write_bag(path, "sqlite3" if kind == "sqlite" else "mcap", messages)
+                suffix = {"ros": ".mcap", "sqlite": ".db3", "bag": ".yaml"}[kind]
+                made = [next(folder.glob(f"*{suffix}")).read_bytes()]
+            case "ros1":
+                made = [topic_logs.write_bag(path, "ros1", messages).read_bytes()]
+            case "ulog":
+                made = [topic_logs.write_ulog(path, messages).read_bytes()]
+            case _:
+                made = [topic_logs.write_mf4(path.with_suffix(".mf4"), messages).read_bytes()]
+        return made
 
 
 @cache

@@ -105,7 +105,7 @@ def read_one(reader: str, data: bytes, rng: Random, folder: Path) -> bool | tupl
     """Read one mutant: True where it was read, False where it was refused, else the place and words of a finding."""
     path = folder / f"mutant{READERS[reader].suffix}"
     path.write_bytes(data)
-    read = False
+    read, before = False, _seconds_apart()
     signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
     try:
         try:
@@ -125,6 +125,8 @@ def read_one(reader: str, data: bytes, rng: Random, folder: Path) -> bool | tupl
         return place_of(error), f"{type(error).__name__}: {str(error)[:300]}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
+    if (seconds := _seconds_apart() - before) > MOST_SECONDS:
+        return "slow: a process of its own", f"{seconds:.1f} s of processor time"
     if (peak := _most_resident() - _began_with) > MOST_MEMORY:
         return "memory", f"{peak / 1e6:.0f} MB resident"
     return read
@@ -177,8 +179,14 @@ _began_with = 0  # bytes resident of the process that was forked: a test runner 
 
 
 def _most_resident() -> int:
-    """Largest resident size so far [bytes]."""
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """Largest resident size so far [bytes], of this process or of one that read for it."""
+    return 1024 * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _seconds_apart() -> float:
+    """Processor time of the processes that have read for this one [s]."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _set_bounds() -> None:
