@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from riderless.experiments.campaigns.session import CampaignResult, run_campaign
     from riderless.experiments.datatypes import Comparison, Fit, Prediction, Rejected, Response, Window
     from riderless.experiments.emulation.margins import margins
+    from riderless.experiments.recordings.foreign.frame import read_frame
     from riderless.experiments.recordings.read import find_recordings, read_recording
     from riderless.experiments.reports.analyze import analyze
     from riderless.experiments.reports.html import ReportInput, write_report
@@ -42,6 +43,7 @@ __all__ = [
     "plot_design",
     "plot_eigenvalues",
     "plot_margins",
+    "read_frame",
     "read_recording",
     "run_campaign",
     "write_report",

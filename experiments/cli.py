@@ -83,9 +83,10 @@ class _WholeSentences(TyperGroup):
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands into the help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in self.commands])
+        """Write the groups of commands into the help."""
+        for title, commands in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in commands])
 
 
 class _EachOptionOnce(TyperCommand):
@@ -145,49 +146,54 @@ def _warn_in_one_line() -> None:
     warnings.showwarning = show  # type: ignore[assignment]  # its last three arguments are those of `where`
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "init": init.init,
-    "bikes": bikes.bikes,
-    "measure": measure.measure,
-    "period": period.period,
-    "load": load.load,
-    "eig": eig.eig,
-    "modes": modes.modes,
-    "turns": turns.turns,
-    "compare": compare.compare,
-    "design": design.design,
-    "margins": margins.margins,
-    "emulate": emulate.emulate,
-    "ports": ports.ports,
-    "monitor": monitor.monitor,
-    "calibrate": calibrate.calibrate,
-    "check": check.check,
-    "run": run.run,
-    "simulate": simulate.simulate,
-    "campaign": campaign.campaign,
-    "analyze": analyze.analyze,
-    "plot": plot.plot,
-    "identify": identify.identify,
-    "cite": cite.cite,
-    "convert": convert.convert,
-    "package": package.package,
-    "paper": paper.paper,
-    "path": path.path,
-    "plan": plan.plan,
-    "play": play.play,
-    "info": info.info,
-    "replay": replay.replay,
-    "live": live.live,
-    "latency": latency.latency,
-    "hazards": hazards.hazards,
-    "faults": faults.faults,
-    "warmup": warmup.warmup,
-    "doctor": doctor.doctor,
-    "export": export.export,
-    "migrate": migrate.migrate,
+COMMAND_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
+    "Begin": {"init": init.init, "play": play.play, "bikes": bikes.bikes},
+    "Bicycle and theory": {
+        "measure": measure.measure,
+        "period": period.period,
+        "load": load.load,
+        "convert": convert.convert,
+        "eig": eig.eig,
+        "modes": modes.modes,
+        "turns": turns.turns,
+        "compare": compare.compare,
+    },
+    "Controller and plan": {
+        "design": design.design,
+        "margins": margins.margins,
+        "path": path.path,
+        "plan": plan.plan,
+        "simulate": simulate.simulate,
+    },
+    "Machine": {
+        "ports": ports.ports,
+        "monitor": monitor.monitor,
+        "calibrate": calibrate.calibrate,
+        "check": check.check,
+        "latency": latency.latency,
+        "hazards": hazards.hazards,
+        "faults": faults.faults,
+        "emulate": emulate.emulate,
+    },
+    "Experiment": {"run": run.run, "campaign": campaign.campaign, "live": live.live},
+    "Analysis": {
+        "analyze": analyze.analyze,
+        "identify": identify.identify,
+        "plot": plot.plot,
+        "info": info.info,
+        "replay": replay.replay,
+    },
+    "Publication": {
+        "paper": paper.paper,
+        "cite": cite.cite,
+        "package": package.package,
+        "export": export.export,
+    },
+    "Installation": {"doctor": doctor.doctor, "warmup": warmup.warmup, "migrate": migrate.migrate},
 }
-for name, function in COMMANDS.items():
-    app.command(name, cls=_EachOptionOnce)(function)
+COMMANDS = {name: function for commands in COMMAND_GROUPS.values() for name, function in commands.items()}
+for _name, _function in COMMANDS.items():
+    app.command(_name, cls=_EachOptionOnce)(_function)
 
 
 def main() -> None:

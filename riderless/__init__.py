@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names that the rooms list in their `__all__`, no more, and no second list of them here
@@ -46,7 +47,8 @@ def lazy(room: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[
         if name not in places:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         value = getattr(import_module(places[name]), name)
-        return vars(sys.modules[room]).setdefault(name, value)
+        vars(sys.modules[room]).setdefault(name, value)
+        return value
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[room]), *places})
@@ -75,7 +77,9 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
         room = _homes().get(name)
         if room is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(room), name)
+        value = getattr(import_module(room), name)
+        # a folder of the room that has the name, such as hil/design, stands there in place of the function
+        return import_module(room).__getattr__(name) if isinstance(value, ModuleType) else value
 
     def __dir__() -> list[str]:
         """Names of all rooms, for completion."""

@@ -26,7 +26,7 @@ def emulate(
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print path and page as JSON.")] = False,
 ) -> None:
-    """Be a bicycle on a treadmill behind a pseudo-terminal; print its path and serve until Ctrl-C.
+    """Emulate a bicycle on a treadmill behind a pseudo-terminal; print its path and serve until Ctrl-C.
 
     Connect with the `riderless run` that it prints, which names the same bicycle. A person holds it until the
     drive has been on for half a second, and catches it when the drive goes off.

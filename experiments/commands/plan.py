@@ -45,7 +45,7 @@ def plan(
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say before anything is bought which sensors, speeds, controllers and minutes give which precision.
+    """Predict the precision of an experiment from sensors, speeds, controllers and duration.
 
     Every combination of controller, speed and kick is foretold with the model that recordings are compared with,
     noise included: what it tells of the quantities asked for (Fisher information), the bicycle being known no better

@@ -15,7 +15,7 @@ def replay(
     max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Give the tick the bytes it had, and see whether it says the same, bit for bit.
+    """Replay a run's raw bytes through the controller, and compare its commands bit for bit.
 
     Exit code 0: every tick of the log said the same; 1: one did not, or the bytes end before the rows.
     """

@@ -81,7 +81,9 @@ def run(
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Arm, balance, record. Any key ramps the torque down, so does Ctrl-C; twice switches it off.
+    """Balance a bicycle, real or emulated, and record the run.
+
+    Any key ramps the torque down, so does Ctrl-C; twice switches it off.
 
     Stand by the bicycle, hold it upright and press Enter: after a second of clean data and a proof of
     the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle is armed at once;
