@@ -23,7 +23,8 @@ def check(
 ) -> None:
     """Go through the machine with a person: devices, stream, signs, stops, watchdog, direction of the drive.
 
-    The front wheel hangs free for the last steps. Ctrl-C ends it at once, with the drive off. Exit code 1 if
+    Over a belt the held bicycle is pushed aside, which proves its sensor of place for a week. The front wheel hangs
+    free for the last steps. Ctrl-C ends it at once, with the drive off. Exit code 1 if
     anything is not in order.
     """
     require_linux("riderless check")
@@ -34,13 +35,14 @@ def check(
     from riderless.hil.commissioning import preflight
     from riderless.hil.commissioning.steps import go_through
     from riderless.hil.design.methods import design
+    from riderless.hil.runners.place_proof import keep_place_proof
 
     require_one_machine(emulated, port)
     rig = rig_of(rig_file)
     wired = [] if emulated else paths_of(rig, port or [])
     require_attended(wired, yes_arm_unattended)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
-    posture = QUIET_SPAWN.RawArray("d", 3)
+    posture = QUIET_SPAWN.RawArray("d", 4)
     verdicts: list[tuple[str, bool, str]] = []
 
     def tell(step: "Step", finding: "StepResult | None") -> None:
@@ -49,6 +51,8 @@ def check(
             if step.ask:
                 progress_screen.print(f"  … {step.ask}", style="bold")
             return
+        if step.name == preflight.PLACE_PUSH and finding.good and not emulated:
+            keep_place_proof(rig)
         verdicts.append((step.name, finding.good, finding.sentence))
         _show(step.name, finding.good, finding.sentence, as_json)
 

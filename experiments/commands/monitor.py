@@ -45,7 +45,7 @@ def monitor(
         place.require_free()
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
-    posture = QUIET_SPAWN.RawArray("d", 3)
+    posture = QUIET_SPAWN.RawArray("d", 4)
     seen: list[np.ndarray] = []
 
     def look(rows: "np.ndarray", over: bool) -> StepResult | None:

@@ -105,6 +105,7 @@ def run(
     from riderless.hil.rig.task import Task
     from riderless.hil.runners.emulation import Emulation
     from riderless.hil.runners.operator import Operator, Outcome
+    from riderless.hil.runners.place_proof import require_place_proof
     from riderless.hil.runners.scheduling import require_existing
     from riderless.hil.runners.session import find_latency_test, run_realtime
     from riderless.hil.runners.warmup import warm_up
@@ -123,6 +124,8 @@ def run(
     task_reference = _require_rideable(rig, schedule, speeds, allow_unstable, reference)
     route = route_of(ride, rig, schedule, speed, emulated and model == "linear")
     duration = ride_duration(context, route)
+    if not emulated:
+        require_place_proof(rig)
     find_latency_test(rig, fifo)
     folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)

@@ -64,19 +64,18 @@ class StandIn:
 
     Attributes
     ----------
-    posture : shared array of 3 doubles
+    posture : shared array of 4 doubles
         For `start_by_hand`.
     """
 
     def __init__(self) -> None:
-        self.posture = QUIET_SPAWN.RawArray("d", 3)
+        self.posture = QUIET_SPAWN.RawArray("d", 4)
         self._step: Step | None = None
 
     def hear(self, step: Step) -> None:
         """Take the posture of a step; bars that are to be let go are held straight until the drive takes them."""
-        lean, steer, wheel = step.posture
         self._step = step
-        self.posture[:] = (lean, 0.0 if step.lets_go else steer, wheel)
+        self.posture[:] = step.posture._replace(steer=0.0) if step.lets_go else step.posture
 
     def see(self, row: np.void) -> None:
         """Let the bars go, if it is time."""
@@ -98,7 +97,7 @@ def start_by_hand(
     ----------
     rig : Rig
         Bicycle, ports and devices.
-    posture : shared array of 3 doubles
+    posture : shared array of 4 doubles
         What the person does, see `riderless.models.plant.workstand.ByHand`; of multiprocessing's spawn context.
     bars : Bars
         By default with the inertia of the rig's bicycle and their stops a tenth beyond the rig's limit.

@@ -22,13 +22,13 @@ from riderless.hil.commissioning import cyclictest
 from riderless.hil.loop.states import Demand
 from riderless.hil.loop.tick import LoopState
 from riderless.hil.runners import realtime
+from riderless.hil.runners.kept_proofs import utc_now
 from riderless.hil.runners.latency_certificate import (
     LatencyResult,
     Lateness,
     WakeUps,
     describe_computer,
     judge_wake_ups,
-    utc_now,
 )
 from riderless.hil.runners.operator import Operator
 from riderless.hil.runners.scheduling import describe_privileges, require_existing

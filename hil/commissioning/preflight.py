@@ -28,12 +28,18 @@ from riderless.hil.rig.rig import Rig
 from riderless.models.plant.workstand import FREE_STEER
 
 REST_DURATION = 2.0  # s of rows for what is measured at rest
+PLACE_PUSH = "place by hand"  # name of that step
 PREFLIGHT_LEAN = 0.2  # rad to the right, of a person asked to lean it about 10 degrees
 _MIN_MOTION = 0.1  # rad, of lean or steer, to know its direction
 _STILL = 0.5  # s for which what was turned is held
 _MIN_WHEEL_SPEED = 0.5  # m/s
 _MIN_PUSHED = 0.03  # rad
 _MAX_GYRO_REST = 0.05  # rad/s, a gyro that reads more at rest wants calibration
+PUSHED_SIDEWAYS = 0.2  # m to the right, of a person asked to push it so far
+_PUSHED_WITHIN = 0.25  # of that, by eye and a mark on the floor
+_SEEN_MOVING = 0.08  # m, to be a push
+_PLACE_STILL = 0.03  # m, within which a place is held
+_MAX_DRIFT = 0.08  # m in `REST_DURATION`, of a place that nobody moves: a receiver's jumps by 5 cm
 _MAX_TILT = math.radians(5.0)  # off the vertical; more wants a mounting
 
 PREFLIGHT_PUSH = Excitation("push", amplitude=0.4, duration=0.4, f_low=1.0, f_high=5.0)
@@ -49,6 +55,7 @@ def preflight_steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
         Step("supply", _supply_of(rig), longest=5.0),
         *([Step("place", _place_of(rig.place), longest=5.0)] if rig.place else []),
         Step("at rest", _at_rest_of(rig), "hold the bicycle upright and still", longest=10.0),
+        *([_place_push()] if rig.place and rig.place.belt_width is not None else []),
         Step(
             "lean",
             check_lean,
@@ -137,11 +144,41 @@ def _place_of(place: PlaceSettings) -> Callable[[np.ndarray, bool], StepResult |
         y, oldest = float(np.median(rows["y_meas"][-len(lately) :])), float(lately.max())
         apart = f"fixes up to {1e3 * oldest:.0f} ms apart, wanted {1e3 * place.lost_after:.0f} ms"
         sentence = f"{y:+.3f} m to the right, {apart}"
+        told = rows["y_meas"][np.isfinite(rows["y_meas"])]
+        drift = float(np.median(told[-len(told) // 4 :]) - np.median(told[: max(1, len(told) // 4)]))
+        if abs(drift) > _MAX_DRIFT:
+            return StepResult(False, f"{sentence}; it drifts by {drift:+.2f} m while nobody moves the bicycle")
         if abs(y) > place.edge:
             return StepResult(False, f"{sentence}; it stands on the belt: correct the sensor's zero in the rig")
         return StepResult(oldest < place.lost_after, sentence)
 
     return look
+
+
+def _place_push() -> Step:
+    """Make the step in which a person pushes the bicycle to the side: sign and scale of the sensor of place."""
+    return Step(
+        PLACE_PUSH,
+        check_place_push,
+        f"push it {PUSHED_SIDEWAYS:g} m straight to the right and hold it there (mark that on the floor before)",
+        longest=40.0,
+        posture=HandPosture(sideways=PUSHED_SIDEWAYS),
+    )
+
+
+def check_place_push(rows: np.ndarray, over: bool) -> StepResult | None:
+    """Check that a push to the right is one by the sensor of place, as far as the person was asked to."""
+    y = rows["y_est"]  # in a person's hands that of the fixes, smoothed
+    moved = float(y[-1] - y[0])
+    if abs(moved) < _SEEN_MOVING or not _settled(y, rows["t_host"], _PLACE_STILL):
+        return StepResult(False, "no push was seen: the sensor stands still, or it was not pushed") if over else None
+    sentence = f"moved {moved:+.2f} m, pushed {PUSHED_SIDEWAYS:+.2f} m"
+    if moved < 0.0:
+        remedy = "mm_per_unit, y_to_the_right or lane_deg of its port has the wrong sign"
+        return StepResult(False, f"{sentence}: to the right must be positive; {remedy}")
+    if abs(moved / PUSHED_SIDEWAYS - 1.0) > _PUSHED_WITHIN:
+        return StepResult(False, f"{sentence}: correct the scale of the sensor, or push it as far as the mark")
+    return StepResult(True, sentence)
 
 
 def _at_rest_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:

@@ -34,6 +34,7 @@ class HandPosture(NamedTuple):
     lean: float = 0.0  # rad, to the right
     steer: float = 0.0  # rad, to the right; not a number: the bars are let go
     wheel_rate: float = 0.0  # rad/s, of the rear wheel, forward
+    sideways: float = 0.0  # m, pushed to the right
 
 
 @dataclass(frozen=True)

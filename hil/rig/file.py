@@ -147,10 +147,12 @@ class _Place(_Strict):
     bandwidth_rad_per_s: float = 2.0
     x_m: float = 0.0
     z_m: float = -0.5
+    check_days: float = Field(default=7.0, ge=0.0, le=366.0)
 
     def settings(self) -> PlaceSettings:
         """Values without the units in their names."""
-        return PlaceSettings(**_without_units(self, ("_rad_per_s", "_m", "_s")))
+        named = _without_units(self, ("_rad_per_s", "_m", "_s"))
+        return PlaceSettings(**{name: value for name, value in named.items() if name != "check_days"})
 
 
 class _SpeedDrive(_Strict):
@@ -269,6 +271,7 @@ class _RigFile(_Strict):
             place=self.place.settings() if self.place else None,
             speed_drive=self.speed_drive.settings() if self.speed_drive else None,
             limits=Limits.of_machine(self.limits, self.drive.kind),
+            place_days=self.place.check_days if self.place else 0.0,
             latency_days=self.loop.latency_test_days,
             std=self.std.quantities(),
             present=self.operator.present,

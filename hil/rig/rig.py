@@ -65,6 +65,7 @@ class Rig:
     std: Mapping[str, float] = field(default_factory=dict)  # of what is uncertain about it: drive_gain, imu_pitch, ...
     place: PlaceSettings | None = None  # of a machine with a sensor of place
     speed_drive: SpeedDrive | None = None  # of a machine that keeps its speed by itself
+    place_days: float = 0.0  # oldest push that vouches for the sensor of place; 0: none is asked for
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
     present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down
 

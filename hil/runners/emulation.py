@@ -119,7 +119,7 @@ def rig_in_simulated_time(rig: Rig) -> Rig:
     place = replace(rig.place, delay=0.0) if rig.place is not None else None
     ports = (RigPort(), *(port for port in rig.ports if port.carries == ("place",)))
     simulated = replace(rig, ports=ports, place=place, speed_drive=None)
-    return replace(simulated, clock="device", command_delay=None, latency_days=0.0)
+    return replace(simulated, clock="device", command_delay=None, place_days=0.0, latency_days=0.0)
 
 
 def emulated_place(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> np.void | None:

@@ -4,18 +4,17 @@ The test itself is made by `riderless.hil.commissioning.latency_measure`; this i
 before a run.
 """
 
-import json
 import math
 import os
 import platform
 import time
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from riderless.hil.runners.kept_proofs import is_recent, keep_proof, proofs_file, read_proofs
 from riderless.models.errors import InputError
 
 MISSED = 0.5  # of a period: a later wake-up counts as missed, for the supervisor too
@@ -191,35 +190,20 @@ def keep_latency_result(result: LatencyResult) -> Path:
         When it cannot be written.
     """
     path = _path()
-    kept = {**_read(path), _key(result.host, result.kernel, result.rate, result.fifo): result.as_dict()}
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-        fresh.replace(path)  # whole or not at all
-    except OSError as error:
-        raise InputError(
-            f"the latency test cannot be kept in {path} ({error.strerror}): set XDG_STATE_HOME to a writable folder"
-        ) from None
+    keep_proof(path, _key(result.host, result.kernel, result.rate, result.fifo), result.as_dict(), "the latency test")
     return path
 
 
 def recent_latency_result(rate: float, fifo: int, max_age_days: float = 7.0) -> LatencyResult | None:
     """Find the newest test of this computer and kernel at this rate [Hz] and priority, if passed and not too old."""
-    entry = _read(_path()).get(_key(platform.node(), platform.release(), rate, fifo))
+    entry = read_proofs(_path()).get(_key(platform.node(), platform.release(), rate, fifo))
     if not isinstance(entry, dict):
         return None
     try:
         result = LatencyResult.from_dict(entry)
-        age = datetime.now(UTC) - datetime.fromisoformat(result.utc)
+        return result if result.passed and is_recent(result.utc, max_age_days) else None
     except (InputError, TypeError, ValueError):
         return None
-    return result if result.passed and timedelta() <= age <= timedelta(days=max_age_days) else None
-
-
-def utc_now() -> str:
-    """Date and time now, ISO 8601, UTC, in whole seconds."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def describe_computer() -> list[str]:
@@ -252,14 +236,4 @@ def _key(host: str, kernel: str, rate: float, fifo: int) -> str:
 
 
 def _path() -> Path:
-    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(home) / "riderless" / "latency.json"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Read the results kept so far; none when the file is not there or not legible: a test is quickly repeated."""
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return kept if isinstance(kept, dict) else {}
+    return proofs_file("latency")

@@ -1,7 +1,7 @@
 """Bicycle on a stand, front wheel lifted, moved by a person: for checks and calibrations, not for riding.
 
-The person takes the posture that is asked for (lean, steer, rate of the rear wheel) smoothly; where no steer is
-asked for, the bars are free and obey drive, friction and their own weight::
+The person takes the posture that is asked for (lean, steer, rate of the rear wheel, push to the side) smoothly; where
+no steer is asked for, the bars are free and obey drive, friction and their own weight::
 
     I delta_ddot = T - c delta_dot - k delta - friction
 
@@ -41,9 +41,9 @@ class ByHand:
 
     Parameters
     ----------
-    posture : sequence of 3 floats
-        What the person is asked to do: lean [rad], steer [rad] or `FREE_STEER`, rate of the rear wheel [rad/s]; memory
-        shared with the asking process.
+    posture : sequence of 4 floats
+        What the person is asked to do: lean [rad], steer [rad] or `FREE_STEER`, rate of the rear wheel [rad/s], push to
+        the right [m]; memory shared with the asking process.
     bars : Bars
     seed : int
         Of the sensors' noise.
@@ -54,6 +54,11 @@ class ByHand:
         Of a drive that obeys a steer rate or angle.
     torque_max : float
         Greatest torque of such a drive [N m].
+
+    Attributes
+    ----------
+    y_P : float
+        m to the right, as a sensor of place wants it.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class ByHand:
         self._drive, self._torque_max, self._integral = drive, torque_max, 0.0
         self._rolled = 0.0  # rad, since it began to roll
         self._rng = np.random.default_rng(seed)
+        self.y_P = self._y_rate = 0.0  # m and m/s, to the right
         self._lean = self._lean_rate = self._steer = self._steer_rate = self._wheel = self._T = 0.0
 
     def advance(self, command: float, enabled: bool, dt: float) -> None:
@@ -78,7 +84,8 @@ class ByHand:
             self._advance(command, enabled, dt / steps)
 
     def _advance(self, command: float, enabled: bool, dt: float) -> None:
-        lean, steer, wheel = self._posture
+        lean, steer, wheel, sideways = self._posture
+        self.y_P, self._y_rate = _approach(self.y_P, self._y_rate, sideways, dt)
         self._lean, self._lean_rate = _approach(self._lean, self._lean_rate, lean, dt)
         self._wheel += min(1.0, _HASTE * dt) * (min(wheel, 0.25 * _HASTE * (self._mark - self._rolled)) - self._wheel)
         self._rolled = self._rolled + dt * self._wheel if wheel != 0.0 else 0.0

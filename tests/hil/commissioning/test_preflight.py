@@ -26,10 +26,10 @@ EXAMPLES = ("node", "vectornav-vesc", "vectornav-odrive")
 SENSORS = 7  # of the steps, before the drive is switched on
 
 
-def findings(rig, push=True, sensors=True, bars=None, **truth):
-    """Verdicts by name of a check; ``truth`` is what differs from the rig's calibration."""
+def findings(rig, push=True, sensors=True, bars=None, machine=None, **truth):
+    """Verdicts by name of a check; ``truth`` is what differs from the rig's calibration, ``machine`` from its ports."""
     scales = {"gyro_lsb": 2.0**-17} if "gyro_lsb" not in truth else {}
-    posture = get_context("spawn").RawArray("d", 3)
+    posture = get_context("spawn").RawArray("d", 4)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
 
     def tell(step, finding):
@@ -41,7 +41,7 @@ def findings(rig, push=True, sensors=True, bars=None, **truth):
         return made + ([preflight.push_step()] if push else [])
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
-    with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
+    with start_by_hand(machine or rig, posture, bars, real, fifo=FIFO) as twin:
         procedure = go_through(
             rig, twin.paths, schedule, steps, tell, excitation=preflight.preflight_push(rig.drive_kind), fifo=FIFO
         )
@@ -117,6 +117,40 @@ def test_offsets_tilt_and_an_early_stop_are_found():
     )
     assert "mounted otherwise" in found["at rest"].sentence
     assert "before the limit" in found["steer right"].sentence
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("mm_per_unit", "says"),
+    [
+        (1.0, r"moved \+0.(19|20) m"),
+        (-1.0, r"moved -0.(19|20) m.*to the right must be positive"),
+        (2.0, "correct the scale"),
+    ],
+)
+def test_a_push_to_the_side_shows_sign_and_scale_of_the_sensor_of_place(mm_per_unit, says):
+    rig = read_rig(RIGS / "lane.toml")
+    sensor = replace(rig.ports[1], settings={**rig.ports[1].settings, "mm_per_unit": mm_per_unit})
+    found, _ = findings(rig, push=False, machine=replace(rig, ports=(rig.ports[0], sensor)))
+    assert bad(found) == ([] if mm_per_unit == 1.0 else ["place by hand"]), found
+    assert re.search(says, found["place by hand"].sentence)
+
+
+def test_a_place_that_drifts_while_nobody_moves_the_bicycle_is_found():
+    steps = {step.name: step for step in preflight.preflight_steps(read_rig(RIGS / "lane.toml"), [])}
+    for drift, good in ((0.005, True), (0.1, False)):
+        finding = steps["place"].look(rows(n=600, place_age=0.01, y_meas=np.linspace(0.0, 3.0 * drift, 600)), False)
+        assert finding is not None
+        assert finding.good == good, finding
+    assert "it drifts by +0.23 m" in finding.sentence
+
+
+def test_a_place_that_is_not_pushed_is_waited_for():
+    still = rows(y_est=0.01)
+    assert preflight.check_place_push(still, False) is None
+    finding = preflight.check_place_push(still, True)
+    assert finding is not None
+    assert "no push was seen" in finding.sentence
 
 
 def rows(n=400, rate=200.0, **columns):

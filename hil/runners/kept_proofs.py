@@ -1,0 +1,57 @@
+"""Proofs that outlive the program: tests of this computer and its sensors, the newest of each, in a file of the user.
+
+A test is quickly repeated, so a file that is not there or not legible is one without proofs.
+"""
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from riderless.models.errors import InputError
+
+
+def proofs_file(name: str) -> Path:
+    """Path of the file that keeps one kind of proofs."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "riderless" / f"{name}.json"
+
+
+def read_proofs(path: Path) -> dict[str, Any]:
+    """Read the proofs kept so far, by what they are of."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def keep_proof(path: Path, key: str, proof: dict[str, Any], what: str) -> None:
+    """Keep a proof as the newest of its ``key``; ``what`` is it, for the words of a refusal.
+
+    Raises
+    ------
+    InputError
+        When it cannot be written.
+    """
+    kept = {**read_proofs(path), key: proof}
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        fresh.replace(path)  # whole or not at all
+    except OSError as error:
+        raise InputError(
+            f"{what} cannot be kept in {path} ({error.strerror}): set XDG_STATE_HOME to a writable folder"
+        ) from None
+
+
+def utc_now() -> str:
+    """Date and time now, ISO 8601, UTC, in whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def is_recent(utc: str, max_age_days: float) -> bool:
+    """Tell whether a time as of `utc_now` is past, and not longer ago than so many days; raises ValueError."""
+    return timedelta() <= datetime.now(UTC) - datetime.fromisoformat(utc) <= timedelta(days=max_age_days)
