@@ -3,6 +3,7 @@
 import tomllib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import pi
 from pathlib import Path as FilePath
 from typing import Literal
 
@@ -22,6 +23,7 @@ from riderless.models.file_format import load_toml
 from riderless.models.text_file import read_text_file, why_unreadable
 
 PATH_FORMAT = "riderless path 1"
+WIDEST_CIRCLE = 250.0  # m, of a radius: hardly a bend, so a wider one was written in cm or mm
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,11 @@ class _Circle(_Shape):
     to: Literal["right", "left"] = "right"
 
     def path(self, folder: FilePath) -> Path:
+        if self.radius_m > WIDEST_CIRCLE:
+            raise InputError(
+                f"radius_m = {self.radius_m:g} is a circle of {2e-3 * pi * self.radius_m:.1f} km, nearly a straight "
+                f"line: write it in m, not in cm or mm; {WIDEST_CIRCLE:g} m is the widest"
+            )
         return circle(self.radius_m if self.to == "right" else -self.radius_m, self.rounds, self.entry_m)
 
 

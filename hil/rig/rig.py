@@ -177,8 +177,14 @@ class Rig:
         InputError
             For a calibration key that does not exist.
         """
+        values = {"wheel_radius": self.bicycle.rR, **scales, **self.calibration}
+        if values["wheel_radius"] == 0.0:
+            raise InputError(
+                f"{self.bicycle.name} has a skate for its rear wheel, so nothing turns that would show a speed: theory "
+                "knows it (eig, modes, design), and no machine rides it; take a bicycle with a rear wheel"
+            )
         try:
-            return Calibration(**{"wheel_radius": self.bicycle.rR, **scales, **self.calibration})
+            return Calibration(**values)
         except TypeError:
             known = ", ".join(f.name for f in fields(Calibration))
             raise InputError(

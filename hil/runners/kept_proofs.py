@@ -28,7 +28,18 @@ def read_proofs(path: Path) -> dict[str, Any]:
 
 
 def keep_proof(path: Path, key: str, proof: dict[str, Any], what: str) -> None:
-    """Keep a proof as the newest of its ``key``; ``what`` is it, for the words of a refusal.
+    """Keep a proof as the newest of its kind.
+
+    Parameters
+    ----------
+    path : Path
+        As of `proofs_file`.
+    key : str
+        What it is of.
+    proof : dict
+        For JSON.
+    what : str
+        Its name, for the words of a refusal.
 
     Raises
     ------

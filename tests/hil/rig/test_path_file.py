@@ -72,6 +72,7 @@ def test_a_file_beside_the_path_holds_its_points(tmp_path):
         ('shape = "knot"', r"line 1: wants a shape among .*, found 'knot'"),
         ('shape = "circle"', "radius_m: field required"),
         ('shape = "circle"\nradius_m = 8\nradius = 9', "line 3.*radius"),
+        ('shape = "circle"\nradius_m = 1000', "line 2: .*circle of 6.3 km.*: write it in m, not in cm or mm"),
         ('shape = "circle"\nradius_m = -8', "line 2, radius_m: .*greater than 0 m"),
         ('shape = "slalom"\ncones = 1', "a slalom wants 2 to 200 cones"),
         ('shape = "lane_change"\nshift_m = 9.0\nlength_m = 3.0', "make it longer"),

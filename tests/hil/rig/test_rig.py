@@ -140,3 +140,8 @@ def test_a_rig_and_its_limits_are_one_line_each():
     rig = read_rig(EXAMPLE)
     assert repr(rig) == f"Rig({rig.name}: {rig.bicycle.name}, 200 Hz, node)"
     assert repr(rig.limits).startswith("Limits(torque 4 N m, torque_rate 400 N m/s, lean 0.35 rad,")
+
+
+def test_a_bicycle_on_skates_is_no_machine_that_is_ridden():
+    with pytest.raises(InputError, match="TwoMassSkateTheory has a skate for its rear wheel, .*no machine rides it"):
+        Rig(load_bicycle("TwoMassSkateTheory")).calibrated()
