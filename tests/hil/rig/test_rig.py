@@ -143,5 +143,5 @@ def test_a_rig_and_its_limits_are_one_line_each():
 
 
 def test_a_bicycle_on_skates_is_no_machine_that_is_ridden():
-    with pytest.raises(InputError, match="TwoMassSkateTheory has a skate for its rear wheel, .*no machine rides it"):
+    with pytest.raises(InputError, match=r"TwoMassSkateTheory has a skate for its rear wheel, .*no machine rides it"):
         Rig(load_bicycle("TwoMassSkateTheory")).calibrated()
