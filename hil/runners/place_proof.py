@@ -21,7 +21,7 @@ def require_place_proof(rig: Rig) -> None:
     """Refuse to arm a rig on a belt whose sensor of place was not proven of late; raises InputError."""
     if rig.place is None or rig.place.belt_width is None or not rig.place_days:
         return
-    proof = read_proofs(proofs_file("place")).get(_sensor_of(rig))
+    proof = read_proofs(proofs_file("place")).get(_sensor_of(rig), {})
     try:
         if is_recent(proof["utc"], rig.place_days):
             return
