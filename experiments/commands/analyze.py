@@ -22,7 +22,8 @@ def analyze(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Run folders, folders of runs, or files: CSV, MAT, HDF5, Parquet, our MCAP; also FILE=MAPPING.toml."
+            help="Run folders, folders of runs, or others' files: CSV, MAT, HDF5, Parquet, MCAP, bags of ROS, ULog, "
+            "MF4; also FILE=MAPPING.toml."
         ),
     ],
     mapping: Annotated[

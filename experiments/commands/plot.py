@@ -18,7 +18,7 @@ from riderless.hil.memory import use_memory
 
 
 def plot(
-    run: Annotated[Path, typer.Argument(help="Run folder, or a file: CSV, MAT, HDF5, Parquet, MCAP.")],
+    run: Annotated[Path, typer.Argument(help="Run folder, or a file that `riderless analyze` reads.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File: .png, .svg or .pdf; by default the run's name and .png.")
     ] = None,

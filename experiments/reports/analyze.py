@@ -110,7 +110,8 @@ def analyze(
     Parameters
     ----------
     sources : Run, Response, path, or a sequence of these
-        Run folders, folders of runs, files (CSV, MAT, HDF5, Parquet, MCAP), or what is in memory.
+        Run folders, folders of runs, others' files (CSV, MAT, HDF5, Parquet, MCAP, bags of ROS, ULog, MF4), or what
+        is in memory.
     mapping : str or Path
         TOML file that says which column of others' files is what, or a shipped one's name.
     preset : str

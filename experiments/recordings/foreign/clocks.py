@@ -122,8 +122,9 @@ def even_bursts(t: Array, where: str, rate: float | None) -> tuple[Array, list[s
     together = len(t) / (1 + np.count_nonzero(steps >= CLOSE * step))
     said = f"{where}: rows come {together:.3g} at a time, every {together * step * 1e3:.3g} ms"
     if rate is None and beat > SHORT_BURSTS * (t[-1] - t[0]):
+        first = int(np.argmax(steps < CLOSE * step)) + 2
         raise InputError(
-            f"{said}, which does not tell their rate exactly (about {1.0 / step:.3g} Hz); {SECOND_COLUMN}, else give "
-            "the sensor's rate in Hz under [time], beside column"
+            f"{said}, first row {first} with the one above it, which does not tell their rate exactly (about "
+            f"{1.0 / step:.3g} Hz); {SECOND_COLUMN}, else give the sensor's rate in Hz under [time], beside column"
         )
     return t - late, [f"{said}: these are times of arrival, so they are taken as even at {1.0 / step:.5g} Hz"]

@@ -42,3 +42,14 @@ def test_cells_of_trials_are_counted_and_structs_are_read_as_ever(tmp_path, n):
     np.testing.assert_array_equal(table.raw("one.rate"), np.arange(70.0))
     with pytest.raises(InputError, match=rf"trial in trials.mat holds {n} cells, of which one is wanted"):
         table.raw("trial.rate")
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_cells_of_version_7_3_are_counted_too(tmp_path, n):
+    h5py = pytest.importorskip("h5py", reason="needs riderless[formats]")
+    with h5py.File(tmp_path / "trials.mat", "w", userblock_size=512) as file:
+        file["#refs#/a"] = np.arange(60.0)
+        file["trial"] = np.array([file["#refs#/a"].ref] * n, h5py.ref_dtype).reshape(n, 1)
+        file["trial"].attrs["MATLAB_class"] = np.bytes_("cell")
+    with pytest.raises(InputError, match=rf"trial in trials.mat holds {n} cells, of which one is wanted"):
+        read_table(tmp_path / "trials.mat").numbers("trial")
