@@ -13,6 +13,7 @@ from riderless.models.catalogue import load_bicycle
 from riderless.models.compared.own_function import FarState, Ride, far_states, linearised, our_rates, ride_of
 from riderless.models.compared.own_matrices import matrices_given, matrices_in_file
 from riderless.models.compared.slips import COORDINATES, MATRICES, slip_of_all, slip_of_matrix, slips_of_entry
+from riderless.models.errors import InputError
 from riderless.models.linear.characteristic_polynomial import determinant_coefficients
 from riderless.models.linear.modes import named_modes
 from riderless.models.linear.whipple import CanonicalMatrices, canonical_matrices
@@ -138,6 +139,8 @@ def compare_equations(
     else:
         found, tolerance = matrices_given(mine)
     theirs = CanonicalMatrices(*found)
+    if not abs(np.linalg.det(theirs.M)) > 1e-14 * np.abs(theirs.M).max() ** 2:
+        raise InputError("M is singular: with it lean and steer do not both have an acceleration; correct its entries")
     slips, wrong = _slips(found, tolerance, bicycle)
     coefficients = _coefficients(theirs, bicycle)
     eigenvalues = _eigenvalues(theirs, bicycle.g)
@@ -181,15 +184,13 @@ def _slips(found: Array, tolerance: Array, bicycle: Bicycle) -> tuple[tuple[str,
 
 def _coefficients(theirs: CanonicalMatrices, bicycle: Bicycle) -> tuple[Coefficient, ...]:
     mine, ours = (determinant_coefficients(each, bicycle.g) for each in (theirs, canonical_matrices(bicycle)))
-    leading = mine[4, 0] or np.nan
-    return tuple(Coefficient(i, j, float(mine[i, j] / leading), float(ours[i, j] / ours[4, 0])) for i, j in POWERS)
+    mine, ours = mine / mine[4, 0], ours / ours[4, 0]
+    return tuple(Coefficient(i, j, float(mine[i, j]), float(ours[i, j])) for i, j in POWERS)
 
 
 def _eigenvalues(matrices: CanonicalMatrices, g: float) -> ComplexArray:
-    """Eigenvalues (11, 4) at `TABLE_SPEEDS`; nan where M is singular."""
+    """Eigenvalues (11, 4) at `TABLE_SPEEDS`."""
     M, C1, K0, K2 = matrices
-    if not np.linalg.det(M):
-        return np.full((len(TABLE_SPEEDS), 4), complex(np.nan, np.nan))
     first = [np.hstack([np.zeros((2, 2)), np.eye(2)]) for _ in TABLE_SPEEDS]
     second = [-np.linalg.solve(M, np.hstack([g * K0 + v**2 * K2, v * C1])) for v in TABLE_SPEEDS]
     return np.linalg.eigvals(np.array([np.vstack(rows) for rows in zip(first, second, strict=True)]))
@@ -197,6 +198,4 @@ def _eigenvalues(matrices: CanonicalMatrices, g: float) -> ComplexArray:
 
 def _paired(mine: ComplexArray, ours: ComplexArray) -> ComplexArray:
     """Eigenvalues in the order in which they lie nearest to ours."""
-    if not np.isfinite(mine).all():
-        return mine
     return mine[linear_sum_assignment(np.abs(ours[:, None] - mine[None, :]))[1]]

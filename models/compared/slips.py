@@ -77,7 +77,7 @@ def slip_of_all(found: Array, right: Array, tolerance: Array, bicycle: Bicycle) 
 def _combined(found: Array, right: Array, tolerance: Array) -> str:
     """Words for equations that are those wanted, multiplied or added to one another; else nothing."""
     P = found[0] @ np.linalg.inv(right[0])
-    if not agrees(found, P @ right, 10.0 * tolerance):
+    if not np.linalg.det(P) or not agrees(found, P @ right, 10.0 * tolerance):
         return ""
     size = np.abs(P).max()
     if max(abs(P[0, 1]), abs(P[1, 0])) > 1e-6 * size:
