@@ -78,7 +78,7 @@ UNREADABLE = (
     "loop.toml",
     *UMLAUTS,
 )
-READ_NO_FILE = {"bikes", "doctor", "ports", "warmup"}
+READ_NO_FILE = {"bikes", "doctor", "faults", "ports", "warmup"}
 
 
 @pytest.fixture
