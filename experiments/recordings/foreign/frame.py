@@ -50,8 +50,10 @@ def read_frame(
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
         raise InputError(f"wanted a DataFrame, found {type(frame).__name__}: files are read by read_recording")
-    own = isinstance(mapping, Mapping)
-    wanted = mapping_of(dict(mapping), "the mapping", Path.cwd(), trust) if own else load_mapping(mapping, trust)
+    if isinstance(mapping, Mapping):
+        wanted = mapping_of(dict(mapping), "the mapping", Path.cwd(), trust)
+    else:
+        wanted = load_mapping(mapping, trust)
     if wanted.kind:
         raise InputError(
             f"wanted a mapping of columns, found one of the kind {wanted.kind}: its files say what is what"
