@@ -83,9 +83,9 @@ def with_stated_resistance(theory: Theory, table: Mapping[str, Any], where: str)
         The table states what cannot be.
     """
     surface, by, bicycle = table.get("surface", "floor"), table.get("balanced_by", "unknown"), theory.bicycle
-    for key, value, known in (("surface", surface, RESISTING_SURFACES), ("balanced_by", by, BALANCES)):
-        if value not in known:
-            raise InputError(f"{where}: wanted {key} among {', '.join(known)}, found {value!r}; correct it")
+    for key, value, names in (("surface", surface, RESISTING_SURFACES), ("balanced_by", by, BALANCES)):
+        if value not in names:
+            raise InputError(f"{where}: wanted {key} among {', '.join(names)}, found {value!r}; correct it")
     if (by == "rope") != ("at" in table) or (by == "air" and surface == "belt"):
         raise InputError(
             f"{where}: wanted at = [x, z] (m) for a rope and for nothing else, and air on a floor only, found "
