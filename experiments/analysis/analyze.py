@@ -21,7 +21,6 @@ from riderless.experiments.analysis.identification.four_state import NAME as FOU
 from riderless.experiments.analysis.identification.four_state import fit_cuts
 from riderless.experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from riderless.experiments.analysis.verdict.next_steps import next_steps
-from riderless.experiments.analysis.verdict.uncertain_parameters import as_moved
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.analysis.windows.find import find_windows
 from riderless.experiments.analysis.windows.grouping import in_conditions, with_unknown_resistance
@@ -179,9 +178,10 @@ def _of_one_theory(found: Analysis) -> Analysis:
     theirs = [c for c in found.comparisons if c.segment.response.kind != OURS and c.segment.theory.losses.linear]
     gains = {}
     for name, group in windows_by_bicycle(theirs).items():
-        if group[0].segment.theory.resistance:  # as supposed, it may make a motion look straighter or more bent
-            group = [compare(c.segment, c.fit) for c in as_moved(group)]
         gains[name] = sum(c.prediction.linear_gain for c in group)
+        if gains[name] > LEAST_LINEAR_GAIN and group[0].segment.theory.resistance:  # a wrong one may seem to bend it
+            free = [compare(_unresisted(c.segment), c.fit) for c in group]
+            gains[name] = min(gains[name], sum(c.prediction.linear_gain for c in free))
     linear = {name for name, gain in gains.items() if gain > LEAST_LINEAR_GAIN}
     responses = {response.key: response for response in found.responses}
     for key, response in responses.items():
@@ -194,6 +194,13 @@ def _of_one_theory(found: Analysis) -> Analysis:
         again = c.prediction.nonlinear and segment.theory.linear
         comparisons.append(compare(segment, c.fit) if again else replace(c, segment=segment))
     return replace(found, responses=tuple(responses.values()), comparisons=tuple(comparisons))
+
+
+def _unresisted(segment: Segment) -> Segment:
+    """Window of a bicycle that something slows at the rear rim."""
+    response = segment.response
+    theory = replace(response.own_theory, resistance=None)
+    return replace(segment, response=replace(response, theory=theory))
 
 
 def _in_process_noise(found: Analysis) -> Analysis:
