@@ -35,6 +35,7 @@ from riderless.hil.runners.disk_room import require_disk_room
 from riderless.hil.runners.emulation import Emulation
 from riderless.hil.runners.place_proof import require_place_proof
 from riderless.hil.runners.session import find_latency_test
+from riderless.hil.runners.simulated_run import require_runnable
 from riderless.models.errors import InputError
 from riderless.models.file_format import load_toml
 
@@ -205,11 +206,14 @@ def rehearse_campaign(
     """
     if campaign.learning is not None:
         LearningRuns.of(campaign)
-    rehearsals = []
+    rehearsals, planned = [], campaign.conditions if conditions is None else conditions
+    for one in planned if campaign.lockstep else ():
+        if not speed_outside(one):  # which its rehearsal says better
+            require_runnable(one.rig, one.schedule, one.scenario, one.emulation, one.task, one.allow_mismatch)
     with (display or CampaignDisplay()).rehearsing() as tell:
-        for one in _rehearse_each(campaign, campaign.conditions if conditions is None else conditions):
-            rehearsals.append(one)
-            tell(one)
+        for rehearsal in _rehearse_each(campaign, planned):
+            rehearsals.append(rehearsal)
+            tell(rehearsal)
     return tuple(rehearsals)
 
 

@@ -40,7 +40,10 @@ _MOST = {  # value and unit beyond which it is a slip, and why
 
 def simulate(
     context: typer.Context,
-    bike: Annotated[str, typer.Argument(help="Name in the catalogue or a TOML file; several with commas.")],
+    bike: Annotated[
+        str | None, typer.Argument(help="Name in the catalogue or a TOML file; several with commas. Or a rig file.")
+    ] = None,
+    rig: Annotated[Path | None, typer.Option(help="Rig file: the machine, with all its devices.")] = None,
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
     speed: Annotated[str, typer.Option(help="m/s; several as FROM:TO:STEP or a list.")] = "5",
     x0: Annotated[str, typer.Option(help="phi,delta,phi_dot,delta_dot at the release, deg and deg/s.")] = "0,0,0,0",
@@ -64,6 +67,13 @@ def simulate(
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Use gains designed for another bicycle, delay or drive lag.")
     ] = False,
+    delay: Annotated[
+        float | None,
+        typer.Option(help="Samples from a measurement to its torque, 0 to 1; by default the controller's."),
+    ] = None,
+    drive_lag: Annotated[
+        float | None, typer.Option(help="Time constant of the steer drive, s; by default the controller's.")
+    ] = None,
     kick: Annotated[
         list[str] | None,
         typer.Option(help="Push on the rear frame, T,IMPULSE in s after the release and N s; may be repeated."),
@@ -127,9 +137,10 @@ def simulate(
     ride, controller = asked_path(context), controller_for(context, controller)
     speeds = parse_speeds(speed) if ride is None or ride.speed is None else [ride.speed]
     scenarios = [_scenario(v, n, start, pushes, floor) for v in speeds for n in range(seed, seed + seeds)]
-    made = bike.split(","), trust, controller, reference, allow_mismatch
-    cases = _cases(context, ride, *made, scenarios, emulation, seeds > 1)
-    out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
+    machines = _machines(context, ride, controller, emulation)
+    cases = _cases(context, ride, machines, controller, reference, allow_mismatch, scenarios, emulation, seeds > 1)
+    names = ",".join(machine.bicycle.name for machine in machines)
+    out = out or run_folder("runs", "simulated", names if rig else bike or names, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     if len(set(folders)) < len(folders):
         raise InputError("two of these runs are the same and want one folder: name each bicycle and speed once")
@@ -164,11 +175,50 @@ def _refuse_ignored(context: typer.Context) -> None:
         refuse_ignored(context, "allow_mismatch", because=why)
 
 
+def _machines(context: typer.Context, ride: "AskedPath | None", controller: str, emulation: "Emulation") -> "list[Rig]":
+    """Machine of the rig file, or the emulated one of each bicycle, with the delay and lag that were given."""
+    from dataclasses import replace
+
+    from riderless.experiments.commands._machines import emulated_rig_of, named_rig, rig_of
+    from riderless.hil.controllers.timing import SLOWEST_DRIVE
+    from riderless.hil.design.closed_loop import MIN_DELAY
+    from riderless.hil.rig.fitting import QUICKEST_DRIVE
+    from riderless.models import catalogue
+
+    given = context.params
+    bike, trust = given["bike"], given["trust"]
+    if (bike is None) == (given["rig"] is None):
+        raise InputError("simulate wants a bicycle or --rig FILE, one of them: `riderless simulate Silver`")
+    rig = rig_of(given["rig"], trust=trust) if given["rig"] else named_rig(bike, trust)
+    if rig is not None:
+        why = f"the rig '{rig.name}' has its own; leave it out, or name a bicycle"
+        refuse_ignored(context, "delay", "drive_lag", because=why)
+        return [rig]
+    machines = []
+    for name in bike.split(","):
+        bicycle = catalogue.load_bicycle(name.strip(), trust)
+        belt = emulation.surroundings.belt_width
+        rig = emulated_rig_of(bicycle, controller) if ride is None else emulated_rig_on(bicycle, controller, belt)
+        if (delay := given["delay"]) is not None:
+            if not 0.0 <= delay <= 1.0:
+                raise InputError(
+                    f"--delay is from 0 to 1 sample, found {delay:g}: our node obeys at the next sample, 1"
+                )
+            rig = replace(rig, command_delay=None if delay == 1.0 else max(delay * rig.dt, MIN_DELAY))
+        if (lag := given["drive_lag"]) is not None:
+            if not QUICKEST_DRIVE <= lag < SLOWEST_DRIVE:
+                raise InputError(
+                    f"--drive-lag is from {QUICKEST_DRIVE:g} to {SLOWEST_DRIVE:g} s, found {lag:g} s: 0.005 is usual"
+                )
+            rig = replace(rig, drive_lag=lag)
+        machines.append(rig)
+    return machines
+
+
 def _cases(
     context: typer.Context,
     ride: "AskedPath | None",
-    bikes: "Sequence[str]",
-    trust: bool,
+    machines: "Sequence[Rig]",
     controller: str,
     reference: str,
     allow_mismatch: bool,
@@ -176,21 +226,17 @@ def _cases(
     emulation: "Emulation",
     seeded: bool,
 ) -> "list[SweepCase]":
-    """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
+    """Every machine in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
     from riderless.experiments.campaigns.sweeps import SweepCase
-    from riderless.experiments.commands._machines import emulated_rig_of, gains_of
+    from riderless.experiments.commands._machines import gains_of
     from riderless.hil.loop.reference import Reference
     from riderless.hil.rig.armable import require_armable
     from riderless.hil.rig.fitting import require_followed
     from riderless.hil.rig.task import Task
-    from riderless.hil.runners.simulated_run import require_pushes_within
-    from riderless.models import catalogue
+    from riderless.hil.runners.simulated_run import require_pushes_within, require_runnable
 
     cases, asked = [], Reference.parse(reference)
-    for name in bikes:
-        bicycle = catalogue.load_bicycle(name.strip(), trust)
-        belt = emulation.surroundings.belt_width
-        rig = emulated_rig_of(bicycle, controller) if ride is None else emulated_rig_on(bicycle, controller, belt)
+    for rig in machines:
         schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
         require_followed(schedule, asked)
         for scenario in scenarios:
@@ -204,6 +250,7 @@ def _cases(
             label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
             length = scenario.release_after + duration
             task = Task(reference=asked, route=route)
+            require_runnable(rig, schedule, scenario, emulation, task, allow_mismatch)
             cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, task))
     return cases
 

@@ -151,6 +151,15 @@ def sampling_instant(node, readings, bus, t, now):
 
 
 @njit(cache=True, nogil=True)
+def obey_at(node, t, now):
+    """Obey at ``t`` [s], between two samples, what has come in: a drive that does not wait for its next sample."""
+    n = fetch(node.down, now, node.rx)
+    if _awake(node, t):
+        firmware_receive(node.firmware, node.decoder, node.rx, n)
+        firmware_latch(node.firmware, t)
+
+
+@njit(cache=True, nogil=True)
 def _awake(node, t):
     """True if the node takes part in this instant; it may be booting."""
     firmware, awake = node.firmware, True

@@ -17,6 +17,7 @@ import numpy as np
 
 from riderless.hil.controllers.law_file import LawFile, law_code
 from riderless.hil.controllers.law_trials import FORGETS_NOT, WRITES, Trial, try_law
+from riderless.hil.controllers.lti import LTI_INPUTS
 from riderless.hil.loop.law import LAW_INPUTS, Law
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -68,13 +69,16 @@ def require_sound(controller: "CompiledController", limits: "Limits") -> None:
     """
     record = limits.as_record(controller.drive.kind if controller.drive else "torque")
     key = tuple(float(record[name]) for name in ("lean", "steer", "command", "speed_max"))
-    problem = _problem(controller.known_file, (*controller.settings.values(),), len(controller.states), key)
+    made = (*controller.settings.values(),), len(controller.states), controller.inputs
+    problem = _problem(controller.known_file, *made, key)
     if problem:
         raise InputError(f"the law {controller.file} {problem}; docs/controllers.md says what a law may do")
 
 
 @lru_cache(maxsize=32)
-def _problem(file: LawFile, settings: tuple[float, ...], m: int, limits: tuple[float, ...]) -> str:
+def _problem(
+    file: LawFile, settings: tuple[float, ...], m: int, inputs: tuple[str, ...], limits: tuple[float, ...]
+) -> str:
     """Name what a law does that it may not do; empty if nothing."""
     if called := _meaning(set(calls(law_code(file).inspect_llvm()))):
         return called
@@ -90,11 +94,23 @@ def _problem(file: LawFile, settings: tuple[float, ...], m: int, limits: tuple[f
         return problem
     if len(safe.wishes) < LAW_STEPS:
         return f"takes more than {1e6 * LONGEST_LAW_STEP:g} us a step: make it quicker"
-    if problem := _fault(try_law(flown, np.zeros((LAW_STEPS, m)), told, LAW_RIDE), told):
+    trial = try_law(flown, np.zeros((LAW_STEPS, m)), told, LAW_RIDE)
+    if problem := _fault(trial, told) or _unnamed(flown, m, inputs, told, trial):
         return problem
     took = _longest(flown, m, told)
     if took > LONGEST_LAW_STEP:
         return f"takes {1e6 * took:.0f} us a step, wanted at most {1e6 * LONGEST_LAW_STEP:g} us: make it quicker"
+    return ""
+
+
+def _unnamed(law: Law, m: int, inputs: tuple[str, ...], told: Array, trial: Trial) -> str:
+    """Name an input that the law uses and does not list; empty if there is none."""
+    for name in LTI_INPUTS:
+        if name not in inputs:
+            without = told.copy()
+            without[:, LAW_INPUTS.index(name)] = 0.0
+            if (try_law(law, np.zeros((LAW_STEPS, m)), without, LAW_RIDE).wishes != trial.wishes).any():
+                return f"uses {name}, which is not among its inputs ({', '.join(inputs)}): add it to LAW"
     return ""
 
 

@@ -2,21 +2,26 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from riderless.firmware_interface.calibration import Calibration
+from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE, ROLE_SPEED
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.messages import COMMAND_KINDS
 from riderless.firmware_interface.twins.machine import MachineConfig, StationConfig
 from riderless.firmware_interface.twins.place.sending import new_place_twin
 from riderless.firmware_interface.twins.place.sensor import PlaceFault
+from riderless.firmware_interface.twins.quick import QUICK_TWIN, new_quick_twin, quick_introduction
 from riderless.firmware_interface.twins.speed.belt import BeltFault
 from riderless.firmware_interface.twins.speed.speaking import new_speed_drive
 from riderless.firmware_interface.twins.twin import TwinConfig
 from riderless.firmware_interface.twins.virtual_node import NodeConfig
 from riderless.hil.rig.rig import Rig, RigPort
+from riderless.hil.runners.assembly import SIMULATED_SESSION
+from riderless.hil.runners.lockstep import WIRING
 from riderless.models.errors import InputError
 from riderless.models.plant.belt import BeltPlant
 from riderless.models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
@@ -86,32 +91,48 @@ def _target(rig: Rig) -> dict[str, float]:
 
 
 def emulated_node(rig: Rig) -> NodeConfig:
-    """Configure the node of a rig that has everything behind one port.
-
-    Raises
-    ------
-    InputError
-        When the rig has other devices: they exist in real time only.
-    """
-    ports = [port for port in rig.ports if port.role not in (ROLE_PLACE, ROLE_SPEED)]
-    order = [port.role for port in rig.ports if port.role in (ROLE_PLACE, ROLE_SPEED)]
-    if len(ports) > 1 or ports[0].device != "node" or rig.ports[0].role & ROLE_DRIVE == 0 or order != sorted(order):
-        found = ", ".join(port.device for port in rig.ports)
-        raise InputError(
-            "simulated time knows a rig with one node that carries everything, then perhaps a sensor of place and a "
-            f"treadmill, found {found}: put them in that order, or run this rig with "
-            "`riderless run RIG --emulated`, in real time"
-        )
+    """Configure the node of a rig, where it has one."""
     return NodeConfig(
         calibration=rig.calibrated(),
         rate_hz=round(rig.rate),
         torque_limit=rig.limits.torque.value,
         watchdog_ms=round(1e3 * rig.watchdog),
-        baud=rig.ports[0].baud,
+        baud=next((port.baud for port in rig.ports if port.device == "node"), NodeConfig.baud),
         bus=emulated_supply(rig),
         rate_limit=_greatest(rig, "rate"),
         angle_limit=_greatest(rig, "angle"),
     )
+
+
+class EmulatedDevices(NamedTuple):
+    """Devices of a rig in simulated time beside its node, its sensor of place and its treadmill."""
+
+    twins: np.ndarray  # (m,) QUICK_TWIN
+    wiring: np.void  # a record of WIRING
+    introductions: list[Introduction] | None  # one for each port; None where our node is alone
+
+
+def emulated_devices(rig: Rig) -> EmulatedDevices:
+    """Make the devices of a rig in simulated time, and say which port is whose; raises DeviceError."""
+    wiring, twins, said = np.zeros(1, WIRING)[0], [], []
+    wiring["node"] = wiring["place"] = wiring["belt"] = wiring["drive"] = -1
+    wiring["ports"] = len(rig.ports)
+    for i, port in enumerate(rig.ports):
+        said.append(Introduction(port.device, round(rig.rate), session=SIMULATED_SESSION))
+        if port.role == ROLE_PLACE:
+            wiring["place"] = i
+        elif port.role == ROLE_SPEED:
+            wiring["belt"] = i
+        elif port.device == "node":
+            wiring["node"] = i
+        else:
+            config = _station(rig, port, None).twin
+            wiring["drive"] = len(twins) if port.role & ROLE_DRIVE else wiring["drive"]
+            twins.append(new_quick_twin(port.device, i, config))
+            said[-1] = quick_introduction(port.device, config)
+    by_itself = wiring["drive"] >= 0 or (rig.command_delay is not None and rig.command_delay < rig.dt)
+    wiring["delay"] = rig.obeyed_after if by_itself else 0.0
+    return EmulatedDevices(np.array(twins, QUICK_TWIN), wiring, said if twins else None)
 
 
 def rig_in_simulated_time(rig: Rig) -> Rig:

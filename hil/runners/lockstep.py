@@ -2,8 +2,10 @@
 
 Bytes are exchanged once per sampling instant, in the order in which they pass on the wire: the node
 takes the command that answered its last sample, latches it, and sends the next sample; the tick
-answers it. Time is the device's clock; the same seed gives the same bytes. What can go wrong is played
-by the hooks of `riderless.firmware_interface.twins.faulty_node`, here as on a pseudo-terminal.
+answers it. Other devices say what the tick before asked of them. A drive that obeys when a command comes
+obeys between two samples, as late as the rig says. Time is the device's clock; the same seed gives the same
+bytes. What can go wrong is played by the hooks of `riderless.firmware_interface.twins.faulty_node`, here as on a
+pseudo-terminal.
 """
 
 from collections.abc import Callable
@@ -15,9 +17,16 @@ from riderless.firmware_interface.kernels import njit
 from riderless.firmware_interface.node.rules import open_session
 from riderless.firmware_interface.twins.faults import TO_NODE, Faults
 from riderless.firmware_interface.twins.faulty_link import fetch, post
-from riderless.firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
+from riderless.firmware_interface.twins.faulty_node import (
+    FaultyNode,
+    drive_output,
+    new_faulty_node,
+    obey_at,
+    sampling_instant,
+)
 from riderless.firmware_interface.twins.place.sending import send_place
 from riderless.firmware_interface.twins.place.sensor import PLACE_TWIN, see_place
+from riderless.firmware_interface.twins.quick import QUICK_TWIN, hear_quick, quick_output, tell_quick
 from riderless.firmware_interface.twins.speed.belt import BELT_TWIN, move_belt
 from riderless.firmware_interface.twins.speed.speaking import hear_speed_drive, tell_speed_drive
 from riderless.firmware_interface.twins.virtual_node import NodeConfig
@@ -59,6 +68,22 @@ DIARY = np.dtype(
 )
 
 
+WIRING = np.dtype(
+    [
+        ("node", "i8"),  # port of our node, of a sensor of place, of a treadmill; -1: none
+        ("place", "i8"),
+        ("belt", "i8"),
+        ("drive", "i8"),  # place among the other devices of the one that drives; -1: the node
+        ("delay", "f8"),  # s, from a sample to the moment its command is obeyed; 0: at the node's next sample
+        ("ports", "i8"),
+        # what the drive has followed since the last command was obeyed
+        ("T", "f8"),  # N m, rad/s or rad
+        ("on", "i8"),
+    ],
+    align=True,
+)
+
+
 class LockstepBench(NamedTuple):
     """Emulated side of the wire: plant, node, and the bytes under way."""
 
@@ -71,6 +96,8 @@ class LockstepBench(NamedTuple):
     wire: Wire  # bytes under way, of the node and of a sensor of place
     place: np.void  # that sensor, a record of PLACE_TWIN; all zero where there is none
     belt: np.void  # of a treadmill, a record of BELT_TWIN; all zero where there is none
+    devices: np.ndarray  # (m,) QUICK_TWIN, beside our node; often none
+    wiring: np.void  # a record of WIRING
     k: np.ndarray  # (1,) i8, sampling instant
 
 
@@ -80,8 +107,10 @@ def new_bench(
     faults: Faults = (),
     place: np.void | None = None,
     belt: np.void | None = None,
+    devices: np.ndarray | None = None,
+    wiring: np.void | None = None,
 ) -> LockstepBench:
-    """Make plant, node, sensor of place and treadmill as after power-up and a HELLO.
+    """Make plant, node, sensor of place, treadmill and other devices as after power-up and a HELLO.
 
     Parameters
     ----------
@@ -90,7 +119,15 @@ def new_bench(
     faults : Faults
     place : record of PLACE_TWIN or None
     belt : record of BELT_TWIN or None
+    devices : (m,) array of QUICK_TWIN
+        Other devices.
+    wiring : record of WIRING
+        Which port is whose; by default the node's, then that of a sensor of place, then that of a treadmill.
     """
+    if wiring is None:
+        wiring = np.zeros(1, WIRING)[0]
+        wiring["place"], wiring["belt"], wiring["drive"] = 1, 1 + (place is not None), -1
+        wiring["ports"] = 1 + (place is not None) + (belt is not None)
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
     open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
     return LockstepBench(
@@ -100,9 +137,11 @@ def new_bench(
         node=node,
         readings=instruments.view(np.float64),
         instruments=instruments,
-        wire=new_wire(1 + (place is not None) + (belt is not None)),
+        wire=new_wire(int(wiring["ports"])),
         place=np.zeros(1, PLACE_TWIN)[0] if place is None else place,
         belt=np.zeros(1, BELT_TWIN)[0] if belt is None else belt,
+        devices=np.zeros(0, QUICK_TWIN) if devices is None else devices,
+        wiring=wiring,
         k=np.zeros(1, np.int64),
     )
 
@@ -141,18 +180,40 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
     for i in range(rows.size):
         t = bench.k[0] * dt
         if bench.belt.on:
-            hear_speed_drive(bench.belt, bench.wire.tx[-1], bench.wire.n_tx[-1], t)
+            port = bench.wiring.belt
+            hear_speed_drive(bench.belt, bench.wire.tx[port], bench.wire.n_tx[port], t)
             move_belt(bench.belt, t, dt)
             run_with_belt(bench.p[0], bench.s[0], bench.belt.speed - dt * bench.belt.change, bench.belt.change)
         if bench.k[0] > 0:
-            command, enabled = drive_output(bench.node, (bench.k[0] - 1) * dt)
-            bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, command, enabled, dt)
+            _advance(bench, (bench.k[0] - 1) * dt, dt)
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
         awake, length = exchange_bytes(loop, bench, bus, dt, rows[i], tape, length)
         if diary.size > 0:
             _confide(bench, awake, t, diary[i])
         bench.k[0] += 1
     return length
+
+
+@njit(cache=True, nogil=True)
+def _advance(bench, t, dt):
+    """Let the plant go on from the sample at ``t`` [s] to the next, under the old command and then the new one."""
+    wiring = bench.wiring
+    if wiring.delay > 0.0:
+        bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, wiring.T, wiring.on != 0, wiring.delay)
+        if wiring.drive < 0:
+            obey_at(bench.node, t + wiring.delay, t + wiring.delay)
+    command, enabled = _output(bench, t + wiring.delay)
+    if dt > wiring.delay:
+        bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, command, enabled, dt - wiring.delay)
+    wiring.T, wiring.on = command, enabled
+
+
+@njit(cache=True, nogil=True)
+def _output(bench, t):
+    """Command that the drive follows at ``t`` [s], and whether it is on."""
+    if bench.wiring.drive < 0:
+        return drive_output(bench.node, t)
+    return quick_output(bench.devices[bench.wiring.drive], t)
 
 
 @njit(cache=True, nogil=True)
@@ -175,19 +236,28 @@ def exchange_bytes(loop, bench, bus, dt, row, tape, length):
     bool, int
         Whether the node took a sample, and the bytes on the tape.
     """
-    node, wire, t = bench.node, bench.wire, bench.k[0] * dt
-    awake = sampling_instant(node, bench.readings, bus, t, t)
-    wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
+    node, wire, wiring, t = bench.node, bench.wire, bench.wiring, bench.k[0] * dt
+    awake = True
+    if wiring.node >= 0:
+        awake = sampling_instant(node, bench.readings, bus, t, t)
+        wire.n_rx[wiring.node] = fetch(node.up, t, wire.rx[wiring.node])
+    for i in range(bench.devices.size):
+        port = bench.devices[i].port
+        wire.n_rx[port] = tell_quick(bench.devices[i], t, bench.readings, wire.rx[port])
     if bench.place.on:
         x = bench.s[0].x
         if bench.s[0].held:  # a person goes along
             bench.place.walked += dt * bench.p[0].speed[0, CORNER_SPEED]
         see_place(bench.place, t, x[X_P], x[Y_P], x[PSI], x[PHI])
-        wire.n_rx[1] = send_place(bench.place, t, wire.rx[1])
+        wire.n_rx[wiring.place] = send_place(bench.place, t, wire.rx[wiring.place])
     if bench.belt.on:
-        wire.n_rx[-1] = tell_speed_drive(bench.belt, t, wire.rx[-1])
+        wire.n_rx[wiring.belt] = tell_speed_drive(bench.belt, t, wire.rx[wiring.belt])
     tick(loop, wire, t, t, row)
-    post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
+    if wiring.node >= 0:
+        post(node.down, node.faults, TO_NODE, wire.tx[wiring.node], wire.n_tx[wiring.node], t, t)
+    for i in range(bench.devices.size):
+        port = bench.devices[i].port
+        hear_quick(bench.devices[i], wire.tx[port], wire.n_tx[port], t, bench.readings)
     row.n_wire = tape_length(wire)
     return awake, write_tape(wire, tape, length)
 
@@ -196,14 +266,15 @@ def exchange_bytes(loop, bench, bus, dt, row, tape, length):
 def _confide(bench, awake, t, entry):
     """Write what drive and bicycle truly do at ``t`` into one record of DIARY."""
     p, s, firmware = bench.p[0], bench.s[0], bench.node.firmware
+    made, on = _output(bench, t)
     entry.t = t
     entry.T = p.drive.gain * s.drive.T
-    entry.T_asked = firmware.T
-    entry.T_made = drive_output(bench.node, t)[0]
+    entry.T_asked = firmware.T if bench.wiring.drive < 0 else made
+    entry.T_made = made
     entry.phi = s.x[PHI]
     entry.delta = s.x[DELTA]
     entry.command_seq = firmware.raw.command_seq
-    entry.on = firmware.enabled
+    entry.on = firmware.enabled if bench.wiring.drive < 0 else on
     entry.tripped = firmware.tripped
     entry.awake = awake
     entry.fallen = s.fallen
@@ -223,6 +294,8 @@ def run_in_lockstep(
     faults: Faults = (),
     place: np.void | None = None,
     belt: np.void | None = None,
+    devices: np.ndarray | None = None,
+    wiring: np.void | None = None,
 ) -> None:
     """Run tick and plant in turn until the operator has finished.
 
@@ -248,13 +321,15 @@ def run_in_lockstep(
         Sensor of place behind the second port.
     belt : record of BELT_TWIN or None
         Treadmill behind the last port.
+    devices, wiring
+        As of `new_bench`.
 
     Raises
     ------
     InputError
         When the operator has not finished within ``longest``.
     """
-    bench, dt = new_bench(plant, config, faults, place, belt), 1.0 / config.rate_hz
+    bench, dt = new_bench(plant, config, faults, place, belt, devices, wiring), 1.0 / config.rate_hz
     tape = new_tape(len(bench.wire.n_rx), TICKS_PER_BATCH)
     diary = new_diary(0)
     with operator.heeding_signals():

@@ -21,10 +21,17 @@ from riderless.hil.rig.rig import Rig
 from riderless.hil.rig.task import Task
 from riderless.hil.runners import lockstep
 from riderless.hil.runners.assembly import new_loop
-from riderless.hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place, emulated_plant
+from riderless.hil.runners.emulation import (
+    Emulation,
+    emulated_belt,
+    emulated_devices,
+    emulated_node,
+    emulated_place,
+    emulated_plant,
+)
 from riderless.hil.runners.log_sink import Keeper, LogSink
 from riderless.hil.runners.operator import Operator, Outcome
-from riderless.hil.runners.session import RowWatcher
+from riderless.hil.runners.session import RowWatcher, agree_with_devices
 from riderless.models.bicycle_file import require_reals
 from riderless.models.errors import InputError
 from riderless.models.parameters import Bicycle
@@ -224,6 +231,38 @@ def run_lockstep(
     return outcome
 
 
+def require_runnable(
+    rig: Rig,
+    schedule: Controller,
+    scenario: Scenario,
+    emulation: Emulation,
+    task: Task,
+    allow_mismatch: bool = False,
+) -> Task:
+    """Refuse what cannot be run in simulated time, before anything runs; returns the task with the speeds asked for.
+
+    Parameters
+    ----------
+    rig, schedule, scenario, emulation, task, allow_mismatch
+        As of `run_lockstep`.
+
+    Raises
+    ------
+    InputError, DeviceError
+    """
+    if emulation.noise < LEAST_SENSOR_NOISE:
+        raise InputError(
+            f"noise of {emulation.noise:g} times that of the emulated instruments leaves their readings at rest on "
+            f"an upright bicycle, as those of a broken sensor do: give {LEAST_SENSOR_NOISE:g} or more"
+        )
+    task = replace(task, asked_speeds=asked_under_control(rig, scenario))
+    require_fitting(rig, schedule, allow_mismatch)
+    require_task(rig, schedule, task, linear=emulation.model == "linear")
+    require_armable(rig, schedule, float(scenario.speed[0][1]))
+    emulated_devices(rig)
+    return task
+
+
 class _Ride:
     """Loop and plant of one run in simulated time.
 
@@ -242,18 +281,14 @@ class _Ride:
         task: Task,
         allow_mismatch: bool,
     ) -> None:
-        if emulation.noise < LEAST_SENSOR_NOISE:
-            raise InputError(
-                f"noise of {emulation.noise:g} times that of the emulated instruments leaves their readings at rest on "
-                f"an upright bicycle, as those of a broken sensor do: give {LEAST_SENSOR_NOISE:g} or more"
-            )
-        task = replace(task, asked_speeds=asked_under_control(rig, scenario))
-        require_fitting(rig, schedule, allow_mismatch)
-        require_task(rig, schedule, task, linear=emulation.model == "linear")
-        require_armable(rig, schedule, float(scenario.speed[0][1]))
-        self._rig, self._schedule, self._task, self._calibration = rig, schedule, task, rig.calibrated()
+        task = require_runnable(rig, schedule, scenario, emulation, task, allow_mismatch)
+        self._devices = emulated_devices(rig)
+        self._calibration = rig.calibrated()
+        if self._devices.introductions is not None:
+            rig, self._calibration = agree_with_devices(rig, self._devices.introductions)
+        self._rig, self._schedule, self._task = rig, schedule, task
         self._told = {"scenario": scenario, "emulation": emulation}
-        self._loop = new_loop(rig, schedule, self._calibration.as_record(), task=task)
+        self._loop = new_loop(rig, schedule, self._calibration.as_record(), self._devices.introductions, task)
         self._plant = emulated_plant(rig, scenario, emulation)
         self._place, self._belt = emulated_place(rig, scenario, emulation), emulated_belt(rig, emulation)
 
@@ -267,6 +302,7 @@ class _Ride:
             simulated=True,
             label=label,
             task=self._task,
+            devices=self._devices.introductions,
             extra={**self._told, **(extra or {})},
         )
 
@@ -275,8 +311,19 @@ class _Ride:
         operator, keep = Operator(duration), Keeper(sink, self._plant)
         longest = max(LONGEST_SHORT_RUN, 2.0 * duration)
         look = _BeltWatch(operator, keep, watch)
-        node, place, belt = emulated_node(self._rig), self._place, self._belt
-        lockstep.run_in_lockstep(self._loop, self._plant, node, operator, keep, look, longest, place=place, belt=belt)
+        lockstep.run_in_lockstep(
+            self._loop,
+            self._plant,
+            emulated_node(self._rig),
+            operator,
+            keep,
+            look,
+            longest,
+            place=self._place,
+            belt=self._belt,
+            devices=self._devices.twins,
+            wiring=self._devices.wiring,
+        )
         outcome = operator.outcome()
         if look.left and outcome.reason != "abort":
             return replace(outcome, reason="fault", cause=f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")
