@@ -114,7 +114,9 @@ class EmulatedDevices(NamedTuple):
 
 def emulated_devices(rig: Rig) -> EmulatedDevices:
     """Make the devices of a rig in simulated time, and say which port is whose; raises DeviceError."""
-    wiring, twins, said = np.zeros(1, WIRING)[0], [], []
+    wiring = np.zeros(1, WIRING)[0]
+    twins: list[np.void] = []
+    said: list[Introduction] = []
     wiring["node"] = wiring["place"] = wiring["belt"] = wiring["drive"] = -1
     wiring["ports"] = len(rig.ports)
     for i, port in enumerate(rig.ports):
