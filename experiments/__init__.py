@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from riderless.experiments.reports.html import ReportInput, write_report
     from riderless.experiments.reports.identify import IdentificationResult, identify_parameters
     from riderless.experiments.reports.loop import plot_design, plot_margins
+    from riderless.experiments.reports.notebook_plots import plot_run, plot_window
     from riderless.experiments.reports.result import AnalysisResult
     from riderless.experiments.reports.theory import plot_eigenvalues
 
@@ -43,6 +44,8 @@ __all__ = [
     "plot_design",
     "plot_eigenvalues",
     "plot_margins",
+    "plot_run",
+    "plot_window",
     "read_frame",
     "read_recording",
     "run_campaign",
