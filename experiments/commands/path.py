@@ -40,7 +40,7 @@ def path(
         f"{route.name}, {length:.1f} m, {route.ride_time:.1f} s at {v:g} m/s, {rig.bicycle.name}",
         ["asked of", "most", "limit"],
         [[name, *(_in_words(x, unit) for x in (most, limit))] for name, most, limit, unit in rows],
-        "It may be ridden: each is within 80 % of its limit; the rest is for what disturbs the ride.",
+        "It may be ridden: each is within 80 % of its limit, lean 8 deg below it; the rest is for gusts and errors.",
     )
 
 

@@ -114,8 +114,9 @@ def plan_ride(requested: AskedPath, rig: Rig, schedule: Controller | None, speed
     Raises
     ------
     InputError
-        It asks for more than 80 % of a limit of lean, steer or torque, or another speed than the machine may have;
-        leads a wheel off the belt; or winds too much for the sensor of place; or the controller keeps no lane.
+        It asks for more of lean, steer or torque than leaves room below the limit, or another speed than the machine
+        may have; leads a wheel off the belt; or winds too much for the sensor of place; or the controller keeps no
+        lane.
     """
     route = plan_route(rig.bicycle, requested.path, speed, _ride_limits(rig), requested.rounds)
     require_route_kept(rig, schedule, route, linear)

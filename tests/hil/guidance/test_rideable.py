@@ -153,3 +153,12 @@ def test_limits_may_be_numbers_of_numpy_or_none():
 def test_each_limit_is_looked_at(limits, v, words):
     with pytest.raises(InputError, match=words):
         require_rideable(load_bicycle("Silver"), lane_change(1.0, 8.0), v, limits)
+
+
+def test_of_the_lean_eight_degrees_are_left_for_gusts_and_errors():
+    """A U-turn of 4 m asked for 23.0 of 29.8 deg; in gusts such rides ended at the limit."""
+    silver, limits = load_bicycle("Silver"), RideLimits(lean=0.52)
+    with pytest.raises(InputError, match=r"asks for 2\d\.\d deg of lean at .*, and 21\.8 deg leave room for gusts"):
+        require_rideable(silver, circle(4.0, 0.5), 4.0, limits)
+    require_rideable(silver, circle(5.0, 0.5), 4.0, limits)
+    require_rideable(silver, circle(30.0, 0.5), 4.0, RideLimits(lean=0.12))  # 3.1 of 6.9 deg
