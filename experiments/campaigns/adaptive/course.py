@@ -239,7 +239,7 @@ class Course:
         if not any(self.bicycle.std.values()):
             found.append(
                 f"the bicycle {self.bicycle.name} has no deviations: the interval holds only if it is exactly so; give "
-                "its parameters deviations in [std] of its file"
+                "its parameters deviations in [std] of its file (`riderless measure` finds them)"
             )
         for name, value, std in zip(self.goal.labels, self.values, self.known.stds, strict=True):
             if AT_SPEED in name or not self.steps:
