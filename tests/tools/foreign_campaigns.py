@@ -34,6 +34,7 @@ def main() -> None:
             for _, answer in spread(ask_foreign, campaigns, options.jobs):
                 answers.append(answer)
                 file.write(foreign_line(answer) + "\n")
+                file.flush()
                 print(f"\r{len(answers)} of {len(campaigns)}, last p = {answer.p:.2g}   ", end="", flush=True)
         print()
         return answers
