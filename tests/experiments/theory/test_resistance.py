@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import riderless as rl
+
 from riderless.experiments.analysis.identification.identify import identify
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.windows.cut import make_window
@@ -89,3 +91,15 @@ def test_what_cannot_be_is_refused(table, said):
 def test_a_slope_is_no_angle():
     with pytest.raises(InputError, match="found 45 m/s"):
         slope(SILVER, 45.0)
+
+
+@pytest.mark.parametrize("model", ["linear", "nonlinear"])
+def test_an_emulated_bicycle_that_coasts_swings_as_predicted(model):
+    """Within 0.02 1/s; were what slows it taken for a brake at the rear rim, 0.21 1/s off."""
+    around = rl.Surroundings(coasting=True, rolling=0.012, rolling_axis=1.0, drag_area=0.2)
+    gains, kicks = rl.design(SILVER, "off", [3.0, 6.0]), [rl.Kick(0.4, impulse=2.0)]
+    run = rl.simulate(SILVER, gains, speed=5.6, duration=4.0, kicks=kicks, seed=7, model=model, surroundings=around)
+    (window,) = rl.analyze(run).comparisons
+    assert abs(window.z_re) < 3.0
+    assert abs(window.z_im) < 3.0
+    assert abs(window.residual) < 0.02
