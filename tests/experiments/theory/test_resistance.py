@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import riderless as rl
-
 from riderless.experiments.analysis.identification.identify import identify
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.analysis.windows.cut import make_window
