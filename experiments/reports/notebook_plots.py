@@ -1,7 +1,7 @@
 """Plots of one run and of one window, for a notebook."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def plot_window(comparison: Comparison, ax: "Axes | None" = None) -> "Axes":
     response = comparison.segment.response
     rows = slice(window.start, window.stop)
     with figure_style():
-        ax = cast("Axes", ax or new_figure(6.4, 3.2).subplots())
+        ax = ax or new_figure(6.4, 3.2).subplots()
         ax.plot(response.t[rows], np.degrees(response.phi_dot[rows]), lw=0.9, label="measured")
         if len(fit.curve):
             ax.plot(response.t[rows], np.degrees(fit.curve), "--", label=f"fit {eigenvalue_with_unit(fit.eigenvalue)}")
