@@ -30,5 +30,5 @@ def test_a_rig_flies_in_simulated_time(name, tmp_path):
     (run,) = found.runs
     assert run.outcome.reason == "success", run
     assert found.findings is not None
-    (verdict,) = found.findings.analysis.verdicts
-    assert verdict.explained is not False, verdict.sentence
+    for verdict in found.findings.analysis.verdicts:  # none where a steered weave is gone within a cycle
+        assert verdict.explained is not False or verdict.causes, verdict.sentence  # a rig may have another wheel radius
