@@ -288,3 +288,34 @@ def feed_of(live: bool, can: Sequence[str] = ()) -> "LiveFeed | None":
 
         open_page()
     return feed
+
+
+# Values that a shell completes: names beside the files that begin alike.
+
+
+def complete_bicycle(incomplete: str) -> list[str]:
+    """Bicycles of the catalogue, and files of bicycles or rigs."""
+    from riderless.models.catalogue import bicycle_names
+
+    return _names_and_files(bicycle_names(), incomplete, ".toml")
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """Methods of design."""
+    from riderless.hil.design.methods import METHODS
+
+    return _names_and_files(METHODS, incomplete)
+
+
+def complete_controller(incomplete: str) -> list[str]:
+    """Methods of design, and files of gains, state spaces or laws."""
+    from riderless.hil.design.methods import METHODS
+
+    return _names_and_files(METHODS, incomplete, ".toml", ".json", ".py")
+
+
+def _names_and_files(names: Iterable[str], incomplete: str, *suffixes: str) -> list[str]:
+    folder = Path(incomplete).parent if "/" in incomplete else Path()
+    files = [path for path in folder.glob("*") if path.suffix in suffixes or path.is_dir()] if suffixes else []
+    found = [*names, *(f"{path}/" if path.is_dir() else str(path) for path in sorted(files))]
+    return [name for name in found if name.startswith(incomplete)]

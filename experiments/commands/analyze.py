@@ -11,6 +11,7 @@ from riderless.experiments.commands._options import (
     LawFileOption,
     MaxMemory,
     Preset,
+    complete_bicycle,
     know_law,
     require_law_used,
 )
@@ -30,7 +31,12 @@ def analyze(
         str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
     ] = "",
     preset: Preset = "",
-    bicycle: Annotated[str, typer.Option(help="With a mapping, or logs that name none: a name or a TOML file.")] = "",
+    bicycle: Annotated[
+        str,
+        typer.Option(
+            autocompletion=complete_bicycle, help="With a mapping, or logs that name none: a name or a TOML file."
+        ),
+    ] = "",
     trust: Annotated[
         bool,
         typer.Option(

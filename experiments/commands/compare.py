@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import Trust
+from riderless.experiments.commands._options import Trust, complete_bicycle
 
 if TYPE_CHECKING:
     from riderless.models.compared.comparison import EquationCheck
@@ -17,7 +17,10 @@ def compare(
         typer.Argument(help="Four lines such as M,80.8,2.32,2.32,0.298: M, C1, K0, K2 with their entries row by row."),
     ] = None,
     bike: Annotated[
-        str, typer.Option(help="Whose equations they are: a name of the catalogue, or a file.")
+        str,
+        typer.Option(
+            autocompletion=complete_bicycle, help="Whose equations they are: a name of the catalogue, or a file."
+        ),
     ] = "Benchmark",
     example: Annotated[bool, typer.Option("--example", help="Print our matrices as such a file and stop.")] = False,
     trust: Trust = False,

@@ -5,12 +5,17 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust
+from riderless.experiments.commands._options import Force, Trust, complete_bicycle
 from riderless.hil.output_file import OutputFile, files_read
 
 
 def convert(
-    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a file: .toml, .txt, .yml or .json.")],
+    bike: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=complete_bicycle, help="Name in the catalogue, or a file: .toml, .txt, .yml or .json."
+        ),
+    ],
     to: Annotated[str, typer.Option(help="Format: toml, bicycleparameters or symbrim.")] = "toml",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; on the screen by default.")] = None,
     force: Force = False,

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, refuse_ignored, require_figure
+from riderless.experiments.commands._options import (
+    Force,
+    Trust,
+    complete_bicycle,
+    complete_method,
+    refuse_ignored,
+    require_figure,
+)
 from riderless.hil.output_file import OutputFile, files_read
 from riderless.models.errors import InputError
 
@@ -22,13 +29,18 @@ NAMED_OPTIONS = ("like", "what", "inner")  # whose values are names, which need 
 def design(
     context: typer.Context,
     bike: Annotated[
-        str, typer.Argument(help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.")
+        str,
+        typer.Argument(
+            autocompletion=complete_bicycle,
+            help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.",
+        ),
     ],
     method: Annotated[
         str,
         typer.Option(
+            autocompletion=complete_method,
             help="lqr, poles, lean, match, off, lane, lqg or yaw_rate; with a rate or angle drive lqr, cascade, lane, "
-            "lqg or yaw_rate."
+            "lqg or yaw_rate.",
         ),
     ] = "lqr",
     purpose: Annotated[

@@ -10,6 +10,7 @@ from riderless.experiments.commands._options import (
     Force,
     LawFileOption,
     MaxMemory,
+    complete_bicycle,
     know_law,
     names_in,
     refuse_ignored,
@@ -31,7 +32,9 @@ def identify(
         typer.Option(help="What is known before: own (measured deviations), usual (for those without), or none."),
     ] = "own",
     mapping: Annotated[str, typer.Option(help="Mapping file of other people's files.")] = "",
-    bicycle: Annotated[str, typer.Option(help="Bicycle of files that name none.")] = "",
+    bicycle: Annotated[
+        str, typer.Option(autocompletion=complete_bicycle, help="Bicycle of files that name none.")
+    ] = "",
     controller: LawFileOption = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="With 95 % intervals by profile likelihood, the others fitted anew.")

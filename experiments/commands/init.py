@@ -5,11 +5,17 @@ from typing import Annotated
 
 import typer
 
+from riderless.experiments.commands._options import complete_bicycle
+
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Where the files are written; made if it is not there.")] = Path("."),
     bike: Annotated[
-        str, typer.Option(help="Bicycle of the catalogue, or a TOML file, whose parameters stand in bicycle.toml.")
+        str,
+        typer.Option(
+            autocompletion=complete_bicycle,
+            help="Bicycle of the catalogue, or a TOML file, whose parameters stand in bicycle.toml.",
+        ),
     ] = "Benchmark",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import LawFilesOption, Preset, know_law, require_law_of, require_linux
+from riderless.experiments.commands._options import (
+    LawFilesOption,
+    Preset,
+    complete_bicycle,
+    know_law,
+    require_law_of,
+    require_linux,
+)
 from riderless.experiments.commands._whole_numbers import MOST_PROCESS
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 from riderless.models.errors import InputError
@@ -22,7 +29,9 @@ def live(
         str, typer.Option("--mapping", "-m", help="Of a log of others: TOML file that says which column is what.")
     ] = "",
     preset: Preset = "",
-    bicycle: Annotated[str, typer.Option(help="Of a log of others: a name or a TOML file.")] = "",
+    bicycle: Annotated[
+        str, typer.Option(autocompletion=complete_bicycle, help="Of a log of others: a name or a TOML file.")
+    ] = "",
     trust: Annotated[
         bool, typer.Option("--trust", help="Show a log of others also where physics contradicts a unit or a sign.")
     ] = False,

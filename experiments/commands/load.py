@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust
+from riderless.experiments.commands._options import Force, Trust, complete_bicycle
 
 
 def load(
-    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
+    bike: Annotated[
+        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
+    ],
     payload: Annotated[Path, typer.Argument(help="Payload: a TOML file, several bodies under [[payload]].")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the loaded bicycle (TOML).")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take it off instead.")] = False,

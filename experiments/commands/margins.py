@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, refuse_ignored, require_figure
+from riderless.experiments.commands._options import (
+    Force,
+    Trust,
+    complete_bicycle,
+    complete_controller,
+    refuse_ignored,
+    require_figure,
+)
 
 if TYPE_CHECKING:
     from riderless.experiments.analysis.identification.loop_margins import LoopMargins
@@ -18,11 +25,18 @@ def margins(
     context: typer.Context,
     controller: Annotated[
         str,
-        typer.Argument(help="File of gains or of a state space, a law in Python (my_law.py), or a method such as lqr."),
+        typer.Argument(
+            autocompletion=complete_controller,
+            help="File of gains or of a state space, a law in Python (my_law.py), or a method such as lqr.",
+        ),
     ],
     rig: Annotated[Path | None, typer.Option(help="Rig file: the machine; by default the one it was made for.")] = None,
     bike: Annotated[
-        str | None, typer.Option(help="Name or TOML file; by default that of the controller, of a law Benchmark.")
+        str | None,
+        typer.Option(
+            autocompletion=complete_bicycle,
+            help="Name or TOML file; by default that of the controller, of a law Benchmark.",
+        ),
     ] = None,
     speeds: Annotated[
         str | None, typer.Option(help="m/s, as FROM:TO:STEP or a list; by default those of the controller.")

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, require_figure
+from riderless.experiments.commands._options import Force, Trust, complete_bicycle, require_figure
 
 
 def modes(
-    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
+    bike: Annotated[
+        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
+    ],
     speed: Annotated[float, typer.Option(help="Forward speed, m/s.")] = 5.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the phasors to this file: .svg, .pdf or .png.")] = None,
     force: Force = False,

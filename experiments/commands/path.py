@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import Trust
+from riderless.experiments.commands._options import Trust, complete_bicycle
 
 if TYPE_CHECKING:
     from riderless.hil.guidance.route import Route
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 def path(
     file: Annotated[Path, typer.Argument(help="Path file (TOML), or a CSV file of points x, y in m.")],
-    bike: Annotated[str, typer.Argument(help="Rig file, bicycle in the catalogue, or bicycle's file.")] = "Benchmark",
+    bike: Annotated[
+        str,
+        typer.Argument(autocompletion=complete_bicycle, help="Rig file, bicycle in the catalogue, or bicycle's file."),
+    ] = "Benchmark",
     speed: Annotated[float | None, typer.Option(help="m/s; by default that of the file.")] = None,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

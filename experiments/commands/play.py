@@ -6,15 +6,19 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust
+from riderless.experiments.commands._options import Trust, complete_bicycle, complete_controller
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.experiments.commands.warmup import compile_once
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 
 
 def play(
-    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")] = "Benchmark",
-    controller: Annotated[str, typer.Option(help="To begin with: lqr, poles, lean, lqg, off.")] = "lqr",
+    bike: Annotated[
+        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
+    ] = "Benchmark",
+    controller: Annotated[
+        str, typer.Option(autocompletion=complete_controller, help="To begin with: lqr, poles, lean, lqg, off.")
+    ] = "lqr",
     speed: Annotated[float, typer.Option(help="Of the belt to begin with, m/s.")] = 4.6,
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of kicks and sensor noise.")] = 1,

@@ -11,6 +11,7 @@ from riderless.experiments.commands._options import (
     LawFileOption,
     MaxMemory,
     Preset,
+    complete_bicycle,
     know_law,
     require_law_of,
 )
@@ -26,7 +27,12 @@ def plot(
         str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
     ] = "",
     preset: Preset = "",
-    bicycle: Annotated[str, typer.Option(help="With a mapping, or logs that name none: a name or a TOML file.")] = "",
+    bicycle: Annotated[
+        str,
+        typer.Option(
+            autocompletion=complete_bicycle, help="With a mapping, or logs that name none: a name or a TOML file."
+        ),
+    ] = "",
     controller: LawFileOption = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Draw also where physics contradicts a unit or a sign.")

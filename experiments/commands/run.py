@@ -11,6 +11,8 @@ from riderless.experiments.commands._options import (
     ArmUnattended,
     LivePage,
     Trust,
+    complete_bicycle,
+    complete_controller,
     feed_of,
     refuse_ignored,
     require_attended,
@@ -41,12 +43,15 @@ def run(
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Start a virtual bicycle and run against it.")] = False,
-    bike: Annotated[str, typer.Option(help="Bicycle of the emulated rig.")] = "Benchmark",
+    bike: Annotated[
+        str, typer.Option(autocompletion=complete_bicycle, help="Bicycle of the emulated rig.")
+    ] = "Benchmark",
     controller: Annotated[
         str,
         typer.Option(
+            autocompletion=complete_controller,
             help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
-            "off, lqg, yaw_rate, lane (with --path)."
+            "off, lqg, yaw_rate, lane (with --path).",
         ),
     ] = "lqr",
     reference: Annotated[

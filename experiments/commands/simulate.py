@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust, refuse_ignored
+from riderless.experiments.commands._options import Trust, complete_bicycle, complete_controller, refuse_ignored
 from riderless.experiments.commands._path import (
     PathOption,
     asked_path,
@@ -41,7 +41,11 @@ _MOST = {  # value and unit beyond which it is a slip, and why
 def simulate(
     context: typer.Context,
     bike: Annotated[
-        str | None, typer.Argument(help="Name in the catalogue or a TOML file; several with commas. Or a rig file.")
+        str | None,
+        typer.Argument(
+            autocompletion=complete_bicycle,
+            help="Name in the catalogue or a TOML file; several with commas. Or a rig file.",
+        ),
     ] = None,
     rig: Annotated[Path | None, typer.Option(help="Rig file: the machine, with all its devices.")] = None,
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
@@ -54,8 +58,9 @@ def simulate(
     controller: Annotated[
         str,
         typer.Option(
+            autocompletion=complete_controller,
             help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
-            "off, lqg, yaw_rate, lane (with --path)."
+            "off, lqg, yaw_rate, lane (with --path).",
         ),
     ] = "off",
     reference: Annotated[

@@ -36,6 +36,14 @@ def test_commands_and_options_are_completed(shell):
     assert "--max-memory" in answer(shell, "export", "--m")
 
 
+def test_names_and_files_are_completed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Sixpack.toml").touch()
+    offered = answer("bash", "eig", "Si").split()
+    assert offered == ["Silver", "Sixpack.toml"]
+    assert "lqr" in answer("bash", "design", "Silver", "--method", "lq")
+
+
 def test_the_page_of_commands_says_how():
     page = (DOCS / "commands.md").read_text(encoding="utf-8")
     assert "`riderless --install-completion`" in page
