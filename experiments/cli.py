@@ -60,6 +60,7 @@ from riderless.experiments.commands import (
     turns,
     warmup,
 )
+from riderless.experiments.commands._examples import EXAMPLES
 from riderless.firmware_interface.errors import DeviceError
 from riderless.hil.garbage import collecting_seldom
 from riderless.hil.memory import memory_of_a_command
@@ -193,7 +194,7 @@ COMMAND_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 }
 COMMANDS = {name: function for commands in COMMAND_GROUPS.values() for name, function in commands.items()}
 for _name, _function in COMMANDS.items():
-    app.command(_name, cls=_EachOptionOnce)(_function)
+    app.command(_name, cls=_EachOptionOnce, epilog=f"Example: riderless {_name} {EXAMPLES[_name]}".strip())(_function)
 
 
 def main() -> None:
