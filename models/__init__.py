@@ -1,7 +1,8 @@
-"""Models of a bicycle: numbers in, numbers out. No clock, no file handle, no port.
+"""Models of a bicycle: linear, nonlinear, emulated.
 
-What a user needs stands here and is imported when it is first used: the bicycles, the linear (Whipple) and the
-nonlinear model, and the emulated machine with what happens to it.
+Numbers in, numbers out: no clock, no file handle, no port. What a user needs stands here and is imported when it is
+first used: the bicycles, the linear (Whipple) and the nonlinear model, and the emulated machine with what happens to
+it.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Types of the arrays that the rooms hand one another, even times, and rows in spans and parts."""
+"""Array types, even times, spans of rows."""
 
 from collections.abc import Iterator
 from typing import TypeAlias

@@ -1,4 +1,7 @@
-"""Bicycle files (TOML): from text to the fields of a bicycle, and the judgement whether anybody has such a bicycle."""
+"""Bicycle files (TOML), read and judged.
+
+An implausible bicycle is refused, unless the caller or its file trusts it.
+"""
 
 import math
 import warnings

@@ -1,6 +1,7 @@
-"""Catalogue of published and measured bicycles: one TOML file each in `models/bicycles`.
+"""Catalogue of published and measured bicycles.
 
-To add one, put its file there; its name in the catalogue is the file's name.
+Each is one TOML file in `models/bicycles`. To add one, put its file there; its name in the catalogue is the file's
+name.
 """
 
 from functools import cache

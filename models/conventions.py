@@ -1,4 +1,4 @@
-"""Translation between three papers' coordinates of the same motion of a bicycle.
+"""Translation of motions between three papers' coordinates.
 
 - *Meijaard* et al. (2007): x_P, y_P, psi, phi, theta_B, theta_R, delta, theta_F (their figure 2).
 - *Moore* (2012), ch. 3: q1 ... q8, the coordinates of `riderless.models.coordinates`. His constants of a bicycle:

@@ -1,4 +1,4 @@
-"""Order, units and signs of the coordinates, stated once for the whole project.
+"""Order, units and signs of the coordinates.
 
 Axes: x forward, y right, z down (Meijaard et al. 2007). Positive lean ``phi`` and positive steer
 ``delta`` are to the right; ``psi`` is the heading, positive to the right. Everything is SI.

@@ -1,4 +1,7 @@
-"""Correlations between a bicycle's parameters: upper triangle by names, and the covariance that follows with `std`."""
+"""Correlations between a bicycle's parameters.
+
+The file states the upper triangle by names; the covariance follows with `std`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,7 @@
-"""Input that a person can put right, or vouches for, and the question whether another word is meant."""
+"""Errors of input that a person can correct.
+
+Also the warning about an unusual bicycle, and the search for the known word that a misspelt one means.
+"""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,7 @@
-"""TOML of the files people keep, and their format lines: ``format = "riderless rig 1"``.
+"""TOML files and their format lines.
 
-A file without the line is of the time before it was written and reads as version 1.
+Such a line reads ``format = "riderless rig 1"``. A file without the line is of the time before it was written and reads
+as version 1.
 """
 
 import re

@@ -1,6 +1,7 @@
-"""Text on its way out: names, notes and sentences from files hold what a terminal, a page or a spreadsheet would obey.
+"""Text from files, made harmless before its output.
 
-Everything that reads files keeps texts as they are; everything that shows or writes one passes it through here.
+Names, notes and sentences from files may hold what a terminal, a page or a spreadsheet would obey. Everything that
+reads files keeps texts as they are; everything that shows or writes one passes it through here.
 """
 
 import json

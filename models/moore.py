@@ -1,4 +1,6 @@
-"""Constants of Moore's bicycle (2012, ch. 3), on which the nonlinear equations and SymBRiM stand, and back.
+"""Constants of Moore's bicycle (2012, ch. 3).
+
+The nonlinear equations and SymBRiM use them; they are computed from the 25 parameters and back.
 
 Distances are along and across the steer axis, in a frame that leans back with it by ``lam``: a vector (x, z) of the
 upright bicycle is (x cos lam - z sin lam, x sin lam + z cos lam) there. From the rear wheel's centre, ``d1`` across the

@@ -1,4 +1,7 @@
-"""Statistics of noise: its size where not all is noise, and how far a normal law reaches."""
+"""Statistics of noise.
+
+Its size where not all is noise, and how far a normal law reaches.
+"""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view

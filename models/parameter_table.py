@@ -1,4 +1,7 @@
-"""Parameters of a bicycle: name, unit and meaning; Meijaard et al. (2007), Table 1, and gravity."""
+"""Table of parameters: name, unit, meaning.
+
+Meijaard et al. (2007), Table 1, and gravity.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,9 +1,9 @@
-"""Parameters of a bicycle: the 25 of Meijaard et al. (2007), Table 1, and gravity.
+"""Parameters of a bicycle.
 
-Coordinates and signs are those of `riderless.models.coordinates`, at the upright straight position, with the
-origin in the rear contact point: a mass above the ground has a negative z. Bodies: R rear wheel, B rear frame
-(with a rigid rider, if any), H front frame (handlebar and fork), F front wheel. Wheels are symmetric
-about their axle, so IRzz = IRxx and IFzz = IFxx.
+The 25 of Meijaard et al. (2007), Table 1, and gravity. Coordinates and signs are those of
+`riderless.models.coordinates`, at the upright straight position, with the origin in the rear contact point: a mass
+above the ground has a negative z. Bodies: R rear wheel, B rear frame (with a rigid rider, if any), H front frame
+(handlebar and fork), F front wheel. Wheels are symmetric about their axle, so IRzz = IRxx and IFzz = IFxx.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Numbers and tables of results: HTML for notebooks, and pandas data frames where pandas is installed."""
+"""Tables of results: HTML and pandas data frames.
+
+HTML is for notebooks; data frames need an installed pandas.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

@@ -1,4 +1,7 @@
-"""Texts that people keep, read whole: never more than such a file can have, whatever lies under its name."""
+"""Text files, read whole within a limit.
+
+Never more than such a file can have, whatever lies under its name.
+"""
 
 import csv
 import errno

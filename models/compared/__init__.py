@@ -1,1 +1,4 @@
-"""Equations of one's own beside ours: entries, polynomial, eigenvalues, motion."""
+"""Equations of a user beside the package's.
+
+Compared are matrix entries, characteristic polynomial, eigenvalues and motion.
+"""

@@ -1,4 +1,7 @@
-"""Own equations of the bicycle against ours: entries of the matrices, polynomial, eigenvalues, and motion."""
+"""Comparison of a user's equations with the package's.
+
+Compared are entries of the matrices, polynomial, eigenvalues, and motion.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""Own nonlinear equations as a function: made linear, held against ours far from upright, ridden.
+"""Nonlinear equations of a user, as a function.
+
+They are made linear, compared with ours far from upright, and integrated over a ride.
 
 The function is ``rates(phi, delta, phi_dot, delta_dot, v, T_phi, T_delta)`` and gives ``phi_ddot, delta_ddot, v_dot``:
 rad, m/s and N m in the signs of `riderless.models.coordinates`, v the forward speed of the rear rim. The pitch is its

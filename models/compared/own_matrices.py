@@ -1,4 +1,7 @@
-"""Own M, C1, K0 and K2, from a table of four lines or from Python, and how exactly they are stated."""
+"""Matrices M, C1, K0, K2 of a user.
+
+They come from a table of four lines or from Python; their digits tell how exactly they are stated.
+"""
 
 import csv
 from collections.abc import Mapping

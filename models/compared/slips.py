@@ -1,7 +1,8 @@
-"""Slips that wrong entries of M, C1, K0, K2 look like: each is made on purpose and set beside what was found.
+"""Usual mistakes behind wrong entries of the matrices.
 
-A slip concerns all four matrices (a parameter, a convention), one matrix (gravity left in K0), or one entry (a sign, a
-lost term of the appendix of Meijaard et al. 2007). Matrices are arrays (4, 2, 2) in the order M, C1, K0, K2.
+Each mistake is made on purpose in M, C1, K0, K2, and its effect compared with the difference found. A slip concerns all
+four matrices (a parameter, a convention), one matrix (gravity left in K0), or one entry (a sign, a lost term of the
+appendix of Meijaard et al. 2007). Matrices are arrays (4, 2, 2) in the order M, C1, K0, K2.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""Rigid bodies in Cartesian coordinates, held together by constraints: a second derivation, independent of the first.
+"""Rigid bodies with constraints: the second derivation.
 
-Every body keeps all its freedom (three velocities in the plane, six in space). A constraint is one equation f = 0,
-differentiated until a reaction appears in it and then told to decay::
+Bodies in Cartesian coordinates, independent of the Kane derivation. Every body keeps all its freedom (three velocities
+in the plane, six in space). A constraint is one equation f = 0, differentiated until a reaction appears in it and then
+told to decay::
 
     f'' + 2 lam f' + lam^2 f = 0    for a constraint on positions
     f' + lam f = 0                  for a constraint on velocities

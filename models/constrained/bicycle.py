@@ -1,8 +1,9 @@
-"""Bicycle from Newton's and Euler's equations: four bodies, three hinges, two rolling knife edges.
+"""Bicycle from the equations of Newton and Euler.
 
-Nothing here is shared with the Kane derivation of `riderless.models.nonlinear.equations` but the names of the
-coordinates, so that each checks the other. Body axes are parallel to x forward, y right, z down when the bicycle stands
-upright and straight; the bodies are R rear wheel, B rear frame, H front frame and F front wheel (Meijaard et al. 2007).
+Four bodies, three hinges, two rolling knife edges. Nothing here is shared with the Kane derivation of
+`riderless.models.nonlinear.equations` but the names of the coordinates, so that each checks the other. Body axes are
+parallel to x forward, y right, z down when the bicycle stands upright and straight; the bodies are R rear wheel, B rear
+frame, H front frame and F front wheel (Meijaard et al. 2007).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Base class of the constraints, and the directions that several of them need."""
+"""Base class of the constraints.
+
+Also the directions that several of them need.
+"""
 
 from __future__ import annotations
 

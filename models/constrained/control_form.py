@@ -1,8 +1,8 @@
-"""Constraints as goals of a control: any x' = X(x) + B(x) u with f_i(x) = 0 (Matrosov, Morozov, Pesterev 2021).
+"""Constraints as control goals of an affine system.
 
-Reactions, and rates of extra variables that say where a contact is, are the inputs u; as many constraints determine
-them. Each constraint is differentiated along the motion until an input appears, and its error is made to decay at a
-rate of its own::
+The system is x' = X(x) + B(x) u with f_i(x) = 0 (Matrosov, Morozov, Pesterev 2021). Reactions, and rates of extra
+variables that say where a contact is, are the inputs u; as many constraints determine them. Each constraint is
+differentiated along the motion until an input appears, and its error is made to decay at a rate of its own::
 
     order 1:  f' + lam f = 0            order 2:  f'' + 2 lam f' + lam^2 f = 0
 

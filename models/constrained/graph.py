@@ -1,7 +1,8 @@
-"""Planar bodies and hinges as a graph: bodies in any order, arcs in any direction, loops too.
+"""Planar bodies and hinges as a graph.
 
-A tree is numbered from the base outwards, as `riderless.models.constrained.tree` wants it. Of a graph with loops the
-arcs that close them are left over; the system of free bodies takes them as it takes all others.
+Bodies in any order, arcs in any direction, loops too. A tree is numbered from the base outwards, as
+`riderless.models.constrained.tree` wants it. Of a graph with loops the arcs that close them are left over; the system
+of free bodies takes them as it takes all others.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Quantities that know their derivatives, in which constraints are written: nobody differentiates by hand.
+"""Quantities with their derivatives, for constraints.
 
 Let w be the velocities of all bodies. A `Jet` is a quantity of position f (a distance, a direction cosine) with
 

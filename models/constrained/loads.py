@@ -1,4 +1,4 @@
-"""Given forces: what acts on the bodies besides the reactions."""
+"""Given forces on the bodies."""
 
 from __future__ import annotations
 

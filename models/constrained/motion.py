@@ -1,4 +1,7 @@
-"""All bodies at one moment: where constraints and loads ask for points, directions and velocities."""
+"""Positions and velocities of all bodies at once.
+
+Constraints and loads take points, directions and velocities from here.
+"""
 
 from __future__ import annotations
 

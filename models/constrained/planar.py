@@ -1,4 +1,7 @@
-"""Rigid body in the plane: coordinates x, y, angle; velocities x', y', angle' (anticlockwise positive)."""
+"""Rigid body in the plane.
+
+Coordinates x, y, angle; velocities x', y', angle' (anticlockwise positive).
+"""
 
 from __future__ import annotations
 

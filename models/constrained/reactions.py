@@ -1,4 +1,7 @@
-"""Reactions of the constraints, from A N = -phi, and the names of constraints that depend on one another."""
+"""Reactions of the constraints, from A N = -phi.
+
+Constraints that depend on one another are named.
+"""
 
 from __future__ import annotations
 

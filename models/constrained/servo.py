@@ -1,4 +1,4 @@
-"""Control goal as one more constraint: the steer torque that makes the bicycle lean along a given path.
+"""Steer torque that makes the lean follow a path.
 
 "The lean follows the path" is a constraint whose reaction is the steer torque. What comes out is the feed-forward:
 played back into the same bicycle without the constraint, it makes the same motion, as far as the bicycle is stable.

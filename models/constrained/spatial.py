@@ -1,4 +1,7 @@
-"""Rigid body in space: coordinates r and a unit quaternion; velocities v and omega, both along the fixed axes."""
+"""Rigid body in space.
+
+Coordinates r and a unit quaternion; velocities v and omega, both along the fixed axes.
+"""
 
 from __future__ import annotations
 

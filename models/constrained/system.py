@@ -1,4 +1,4 @@
-"""Bodies, constraints and loads together, and their motion in time."""
+"""System of bodies, constraints and loads, in time."""
 
 from __future__ import annotations
 

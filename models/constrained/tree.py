@@ -1,8 +1,9 @@
-"""Tree of planar bodies by Wittenburg's graph: incidence matrix, path matrix, augmented bodies (Yudintsev 2008).
+"""Tree of planar bodies by Wittenburg's graph.
 
-Arc a is the hinge through which body a hangs from its parent, pointing away from the base (body -1, which stands
-still). The incidence matrix S has S[i, a] = +1 where arc a leaves body i and -1 where it arrives; the path matrix T
-has T[a, i] = -1 for every arc on the way from the base to body i. They are inverse to one another: T S = S T = 1.
+Incidence matrix, path matrix and augmented bodies after Yudintsev (2008). Arc a is the hinge through which body a hangs
+from its parent, pointing away from the base (body -1, which stands still). The incidence matrix S has S[i, a] = +1
+where arc a leaves body i and -1 where it arrives; the path matrix T has T[a, i] = -1 for every arc on the way from the
+base to body i. They are inverse to one another: T S = S T = 1.
 
 The vectors D = -C T, with C[i, a] = S[i, a] c[i, a] and c[i, a] from the centre of body i to its hinge a, lead
 through the tree: D[i, k] goes across body i on the way to body k, and r_k = base + sum_i D[i, k]. Angles are absolute,

@@ -1,1 +1,4 @@
-"""Bicycles in the formats of other programs: parameter files of BicycleParameters, constants of SymBRiM."""
+"""Bicycles in the formats of other programs.
+
+Parameter files of BicycleParameters, constants of SymBRiM.
+"""

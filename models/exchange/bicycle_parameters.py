@@ -1,4 +1,6 @@
-"""Parameter files of BicycleParameters (``NAMEBenchmark.txt``): lines ``w = 1.02 +/- 0.01``, read and written.
+"""Parameter files of BicycleParameters (``NAMEBenchmark.txt``).
+
+Lines ``w = 1.02 +/- 0.01``, read and written.
 
 The format, as that package's documentation has it: a name, an equals sign, one value or several with commas between
 them, whose mean counts, each with or without a standard deviation behind ``+/-``; ``#`` begins a comment. Flat sets in

@@ -1,4 +1,7 @@
-"""Bicycles in files of several formats: found by their suffix, written by the name of the format."""
+"""Bicycle files of several formats.
+
+Read by their suffix, written by the name of the format.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Constants of SymBRiM's Whipple bicycle in Moore's convention, by the names of its symbols, and back.
+"""Constants of SymBRiM's Whipple bicycle.
+
+In Moore's convention, by the names of its symbols, in both directions.
 
 SymBRiM names a symbol after the part it belongs to, as ``rear_frame_d1``; the names of the parts are those of its
 tutorial and may be given. ``expression.subs(symbrim_constants(bicycle))`` puts the numbers into an expression of SymPy.

@@ -1,4 +1,7 @@
-"""Characteristic polynomial of the linear bicycle in eigenvalue and speed, and the polynomials that follow from it."""
+"""Characteristic polynomial in eigenvalue and speed.
+
+Also the polynomials that follow from it.
+"""
 
 from functools import lru_cache
 from math import fsum

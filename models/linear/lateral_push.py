@@ -1,4 +1,7 @@
-"""Lateral force on either frame of the upright bicycle as torques on lean and steer (Meijaard et al. 2007)."""
+"""Lateral force as torques on lean and steer.
+
+On either frame of the upright bicycle (Meijaard et al. 2007).
+"""
 
 from math import cos, sin
 

@@ -1,4 +1,4 @@
-"""Mode shapes of the linear bicycle: how lean and steer move together in each mode.
+"""Mode shapes of the linear bicycle.
 
 A mode with eigenvalue s is the motion phi = Re(lean e^{s t}), delta = Re(steer e^{s t}): two phasors, the null
 vector of M s^2 + v C1 s + g K0 + v^2 K2 (Meijaard et al. 2007, eq. 5.3). Only their ratio is fixed; here the longer

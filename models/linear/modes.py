@@ -1,11 +1,11 @@
-"""Modes of the linear bicycle over speed, by name: eigenvalues of weave, capsize and caster, and critical speeds.
+"""Modes of the linear bicycle over speed.
 
-Names belong to branches, not to places in a sorted list. The branches are told apart at high speed, where
-theory does (weave oscillates, caster is the fast and capsize the slow real mode), and followed down. Along
-the way two eigenvalues are equal only at a *double root*, a speed where the discriminant of the
-characteristic polynomial vanishes: there a complex pair splits into two real eigenvalues, or two real ones
-join. Between two double roots no eigenvalue can pass another: real ones keep their rank, and two complex
-pairs, which can pass each other in real part, are followed in small steps. So the names known at the top of
+Eigenvalues of weave, capsize and caster by name, and critical speeds. Names belong to branches, not to places in a
+sorted list. The branches are told apart at high speed, where theory does (weave oscillates, caster is the fast and
+capsize the slow real mode), and followed down. Along the way two eigenvalues are equal only at a *double root*, a speed
+where the discriminant of the characteristic polynomial vanishes: there a complex pair splits into two real eigenvalues,
+or two real ones join. Between two double roots no eigenvalue can pass another: real ones keep their rank, and two
+complex pairs, which can pass each other in real part, are followed in small steps. So the names known at the top of
 such a *stretch* of speeds hold down to its bottom, and a single speed is named like a dense grid of them.
 
 At a double root, with speed falling:

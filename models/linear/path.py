@@ -1,4 +1,4 @@
-"""Heading and place of the linear bicycle, and the lateral forces of the ground on it.
+"""Heading, place and ground forces of the linear bicycle.
 
 Lean and steer do not feel the heading ``psi`` (rad, positive to the right) or the place (``x_P``, ``y_P``) of
 the rear contact P on the ground [m]; these follow from the wheels not slipping:

@@ -1,4 +1,6 @@
-"""Linear bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
+"""Linear bicycle that deviates from the theory.
+
+It has something on its steer axis, a weak drive, or a speedometer that is off.
 
 ``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + R + S) q = f`` with q = (phi, delta): the linear bicycle of
 `riderless.models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory. Where

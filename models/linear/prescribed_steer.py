@@ -1,6 +1,7 @@
-"""Linear bicycle whose steer obeys a drive that is told a steer rate or a steer angle, not a torque.
+"""Linear bicycle under a steer rate or angle.
 
-Where the steer is prescribed only the first row of eq. 5.3 of Meijaard et al. (2007), lean, is left to solve:
+Its drive obeys a steer rate or a steer angle, not a torque. Where the steer is prescribed only the first row of eq. 5.3
+of Meijaard et al. (2007), lean, is left to solve:
 
     M11 phi'' + v C1_11 phi' + (g K0_11 + v^2 K2_11) phi
         = -(M12 delta'' + v C1_12 delta' + (g K0_12 + v^2 K2_12) delta).

@@ -1,4 +1,4 @@
-"""Roots of many real quartic polynomials at once, by their two real quadratic factors.
+"""Roots of many real quartic polynomials.
 
 Ferrari's way: the largest root of the resolvent cubic splits the quartic into two quadratics, of real coefficients
 because complex roots come in pairs. The closed form loses digits to cancellation; Newton's method on the factors gives

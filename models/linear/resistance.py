@@ -1,4 +1,4 @@
-"""Resistance of a road and what balances it: forces on a rolling bicycle, from the change of its speed.
+"""Resistance forces from the change of speed.
 
 The rate of a measured speed tells the sum of the forces along the road. Rolling takes its share by its coefficient; the
 rest acts on the rear frame (air, a rope, a hand), as the gravity of an incline, or at the rear rim (motor, brake),

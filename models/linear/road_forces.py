@@ -1,6 +1,6 @@
-"""Forces along the road in the lateral equations: acceleration, drive, brakes, drag, rolling, slope, belt.
+"""Forces along the road in the lateral equations.
 
-With a = dv/dt the linear bicycle obeys
+Acceleration, drive, brakes, drag, rolling, slope, belt. With a = dv/dt the linear bicycle obeys
 
     M q'' + (v C1 + C / v) q' + (g K0 + v^2 K2 + K) q + P psi = f,   psi' = cos(lam) / w (v delta + c delta'),
 

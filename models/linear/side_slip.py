@@ -1,7 +1,8 @@
-"""Linear bicycle whose tyres slip sideways: what their slip does to lean and steer, and what the ground must give.
+"""Linear bicycle with side slip of its tyres.
 
-Both contacts may move across their wheels, at speeds s = (s_rear, s_front) [m/s]. The bicycle then yaws faster than its
-wheels point by r = (s_front - s_rear) / w, and with r and s' in the balances of Meijaard et al. (2007), appendix A,
+The slip's effect on lean and steer, and the side forces of the ground. Both contacts may move across their wheels, at
+speeds s = (s_rear, s_front) [m/s]. The bicycle then yaws faster than its wheels point by r = (s_front - s_rear) / w,
+and with r and s' in the balances of Meijaard et al. (2007), appendix A,
 
     M q'' + P s' + v R s + (what the bicycle without slip has) = (T_phi, T_delta)
     F = P^T q'' + N s' + v G s + (what the bicycle without slip has)

@@ -1,4 +1,6 @@
-"""Linear Whipple bicycle of Meijaard et al. (2007): canonical matrices, A(v), B, named systems.
+"""Linear Whipple bicycle (Meijaard et al. 2007).
+
+Canonical matrices, A(v), B, named systems.
 
 ``M q'' + v C1 q' + (g K0 + v^2 K2) q = f`` with q = (phi, delta) and f = (T_phi, T_delta); their eq. 5.3,
 the coefficients from their appendix A, in their symbols. Torques in N m, q in rad, v in m/s.

@@ -1,4 +1,7 @@
-"""Exact zero-order hold of a linear system in fixed steps of time."""
+"""Exact zero-order hold of a linear system.
+
+In fixed steps of time.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -1,1 +1,4 @@
-"""Parameters of a lab's own bicycle, from what it weighed, hung up and let swing; periods; payloads."""
+"""Parameters of a bicycle from a lab's readings.
+
+What was weighed, hung up and let swing; periods; payloads.
+"""

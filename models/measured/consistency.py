@@ -1,4 +1,6 @@
-"""Do the readings agree with one another? Chi-square of each over-determined set, and which reading does not fit.
+"""Consistency of over-determined readings: a chi-square test.
+
+Each set has one, and the reading that does not fit is named.
 
 A set's lines or swings leave over ``u = U^T r`` (f,), with U the directions that no centre or tensor reaches; its
 covariance S follows from that of the readings, common causes and all, and chi-square is u S^-1 u with f degrees of

@@ -1,4 +1,7 @@
-"""Bicycle that a lab measured: parameters with their covariance, the readings' consistency, what each contributes."""
+"""Bicycle that a lab measured.
+
+Parameters with their covariance, consistency of the readings, and what each reading contributes.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

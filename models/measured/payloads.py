@@ -1,6 +1,6 @@
-"""Payloads: bodies that are put on a bicycle, or taken off again, with their deviations.
+"""Payloads put on a bicycle or taken off.
 
-A body of mass m at (x, z), its tensor pitched by th about y, on a frame of mass M:
+Each body has deviations of its own. A body of mass m at (x, z), its tensor pitched by th about y, on a frame of mass M:
 
     m' = M + m, centre by the masses, I' = I + R i R^T + parallel axes of both
 

@@ -1,4 +1,7 @@
-"""Readings of BicycleParameters, NAMEMeasured.txt: ``aB1 = 0.098 +/- 0.003, 0.097 +/- 0.003``, SI, angles in deg."""
+"""Readings files of BicycleParameters (``NAMEMeasured.txt``).
+
+Lines ``aB1 = 0.098 +/- 0.003, 0.097 +/- 0.003``, SI, angles in deg.
+"""
 
 from collections.abc import Iterator
 

@@ -1,9 +1,9 @@
-"""Period of small, undamped swings from a gyro's recording, or from a stopwatch.
+"""Period of small, undamped swings.
 
-A pendulum that swings to the angle th is slower: T = T0 (1 + th^2/16 + 11 th^4/3072) (Denman 1959, Am. J. Phys. 27,
-524); a torsion rod is not. Here the recording's time runs on a clock tau with dtau = dt / (1 + th^2/16 + 11 th^4/3072),
-th being the amplitude of each segment, on which the swing has one frequency from beginning to end; that is fitted to
-all samples together. Damping: T0 = Td sqrt(1 - zeta^2).
+From a gyro's recording, or from a stopwatch. A pendulum that swings to the angle th is slower: T = T0 (1 + th^2/16 + 11
+th^4/3072) (Denman 1959, Am. J. Phys. 27, 524); a torsion rod is not. Here the recording's time runs on a clock tau with
+dtau = dt / (1 + th^2/16 + 11 th^4/3072), th being the amplitude of each segment, on which the swing has one frequency
+from beginning to end; that is fitted to all samples together. Damping: T0 = Td sqrt(1 - zeta^2).
 """
 
 import csv

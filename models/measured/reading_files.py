@@ -1,4 +1,7 @@
-"""Files of readings: ours in TOML, and the Measured.txt of BicycleParameters."""
+"""Files of readings, TOML or ``Measured.txt``.
+
+``Measured.txt`` is that of BicycleParameters.
+"""
 
 import tomllib
 from pathlib import Path

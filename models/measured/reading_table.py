@@ -1,4 +1,6 @@
-"""Readings that a bicycle's parameters are made of: symbol, unit, range and meaning; those of Moore (2012).
+"""Table of readings: symbol, unit, range, meaning.
+
+Symbols are those of Moore (2012).
 
 Bodies: B rear frame, H front frame, or S fork and G handlebar apart, R and F wheels, P the calibration rod. Readings of
 an orientation end in its number: ``aB1``, ``alphaB1``, ``TtB1``.

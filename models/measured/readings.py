@@ -1,4 +1,6 @@
-"""Readings of a bicycle as a lab wrote them down, with their deviations, in SI; from TOML or a mapping.
+"""Readings of a lab in SI, with deviations.
+
+From TOML or a mapping.
 
 A reading is a number, a list of repeated ones, ``"1.121 +/- 0.002"``, a pair ``[[1.121, 0.002]]`` or a list of such, or
 a table with one of these for each person. A period may be a recording instead, or a stopwatch's swings.

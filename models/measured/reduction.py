@@ -1,7 +1,8 @@
-"""From readings to the 25 parameters: geometry, hanging lines, pendulums and torsional swings.
+"""Reduction of readings to the 25 parameters.
 
-Moore (2012), "Physical Parameters", in the axes of Meijaard et al. (2007). With b = lam - alpha, the tilt of a hanging
-part, and (X, Z) its centre of mass from the reference point in the upright bicycle's axes:
+Geometry, hanging lines, pendulums and torsional swings. Moore (2012), "Physical Parameters", in the axes of Meijaard et
+al. (2007). With b = lam - alpha, the tilt of a hanging part, and (X, Z) its centre of mass from the reference point in
+the upright bicycle's axes:
 
     line      sin b X + cos b Z + a = 0
     torsion   cos^2 b Ixx - 2 sin b cos b Ixz + sin^2 b Izz = k T^2 / (4 pi^2)

@@ -1,4 +1,7 @@
-"""Blank readings file and blank sheet for paper, for each way of measuring."""
+"""Blank readings file and blank sheet.
+
+For each way of measuring.
+"""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,7 @@
-"""Weights of lines and swings by their stated deviations, for the weighted answer beside the unweighted one."""
+"""Weights of lines and swings by their deviations.
+
+They give the weighted answer beside the unweighted one.
+"""
 
 from collections.abc import Mapping
 

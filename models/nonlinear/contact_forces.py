@@ -1,8 +1,9 @@
-"""Contact forces of the nonlinear bicycle's wheels, and the limits of its model.
+"""Contact forces of the nonlinear bicycle's wheels.
 
-Forces of the ground on a wheel [N]: longitudinal (forward, along the heading of that wheel), lateral (to its right)
-and normal (up; a wheel that would have to be pulled down is about to lift). They follow from the balance of momentum
-of the whole bicycle about the rear contact, and of the front wheel's spin about its axle.
+With them, the limits of its model. Forces of the ground on a wheel [N]: longitudinal (forward, along the heading of
+that wheel), lateral (to its right) and normal (up; a wheel that would have to be pulled down is about to lift). They
+follow from the balance of momentum of the whole bicycle about the rear contact, and of the front wheel's spin about its
+axle.
 
 A status is a sum of the flags below, 0 when the model holds.
 """

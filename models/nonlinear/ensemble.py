@@ -1,9 +1,9 @@
-"""Ensemble of nonlinear bicycles advanced together, each in a lane of the processor's vector registers.
+"""Ensemble of nonlinear bicycles, advanced together.
 
-Bicycles lie in blocks of `LANES`. Within a block every quantity is a row of that many floats, and the compiler turns
-the loop over the lanes into vector instructions; that needs a body without branches, so a bicycle that leaves the
-domain of the model is held where it was by a selection, not by an if. Sixteen lanes, because the compiler takes
-shorter loops as not worth the check that the arrays do not overlap.
+Each lies in a lane of the processor's vector registers. Bicycles lie in blocks of `LANES`. Within a block every
+quantity is a row of that many floats, and the compiler turns the loop over the lanes into vector instructions; that
+needs a body without branches, so a bicycle that leaves the domain of the model is held where it was by a selection, not
+by an if. Sixteen lanes, because the compiler takes shorter loops as not worth the check that the arrays do not overlap.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Nonlinear Whipple bicycle: accelerations, contact forces and steps in time, compiled functions on arrays.
+"""Nonlinear Whipple bicycle: compiled functions on arrays.
+
+Accelerations, contact forces and steps in time.
 
 Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `riderless.models.coordinates`. Compiled
 functions take ``p`` of `riderless.models.nonlinear.parameters.pack_bicycle`, and neither check nor allocate. Outside

@@ -1,4 +1,4 @@
-"""Turns without steer torque: the families of postures in which a bicycle circles by itself.
+"""Steady turns without steer torque.
 
 Such postures, where gravity and motion are in line (`riderless.models.nonlinear.steady_turns`), are curves in the plane
 of lean and steer. They are followed from the straight running where they begin, at the capsize speed with the handlebar

@@ -1,8 +1,8 @@
-"""Integration of the nonlinear bicycle in time: rates of its state, a fourth-order step, the pitch put right.
+"""Integrator of the nonlinear bicycle, fourth order.
 
-The state is the eight coordinates of `riderless.models.coordinates` and the speeds (u4, V, u7): roll rate, speed of the
-rear rim, steer rate. It is a tuple, and the functions are inlined by the compiler. The pitch is integrated with the
-rest and put right after each step.
+Rates of its state, one step, and the correction of the pitch. The state is the eight coordinates of
+`riderless.models.coordinates` and the speeds (u4, V, u7): roll rate, speed of the rear rim, steer rate. It is a tuple,
+and the functions are inlined by the compiler. The pitch is integrated with the rest and put right after each step.
 """
 
 from riderless.models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, U_DELTA, U_PHI, U_THETA_R

@@ -1,4 +1,6 @@
-"""Kernel of the nonlinear Whipple bicycle: Kane's method on the kinematics, in numbers, without printed equations.
+"""Kernel of the nonlinear Whipple bicycle (Kane).
+
+Kane's method is applied to the kinematics in numbers; no equations are printed out by a computer algebra.
 
 Everything is written in the *yaw frame*: x along the heading of the rear wheel, y to the right, z down, turning
 with the yaw alone, its origin in the rear contact. The rear frame turns at ``omega = (u4, eta, rho)``, and a point

@@ -1,7 +1,8 @@
-"""Parameters of the nonlinear equations: lengths along the steer axis and across it, and two bodies.
+"""Parameters of the nonlinear equations.
 
-Each wheel's mass and inertia belong to its frame, as if it were locked; its spin is counted apart. Body 1 is the
-rear frame with the rear wheel, body 2 the front frame with the front wheel.
+Lengths along the steer axis and across it, and two bodies. Each wheel's mass and inertia belong to its frame, as if it
+were locked; its spin is counted apart. Body 1 is the rear frame with the rear wheel, body 2 the front frame with the
+front wheel.
 """
 
 from typing import NamedTuple

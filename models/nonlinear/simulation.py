@@ -1,4 +1,6 @@
-"""Simulation of the nonlinear bicycle: initial states, and rides recorded at every step.
+"""Simulation of the nonlinear bicycle.
+
+Initial states, and rides recorded at every step.
 
 Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `riderless.models.coordinates`.
 """

@@ -1,7 +1,8 @@
-"""Steady turns: a bicycle that circles with constant lean, steer and speed, and whether it stays there.
+"""Steady turns of the bicycle, and their stability.
 
-In one posture (lean phi and steer delta, the pitch following from both wheels being on the ground) all speeds of a
-steady turn are in proportion. Its balance is linear in their square k and in the steer torque,
+Lean, steer and speed are constant. In one posture (lean phi and steer delta, the pitch following from both wheels being
+on the ground) all speeds of a steady turn are in proportion. Its balance is linear in their square k and in the steer
+torque,
 
     gravity(phi, delta) + k motion(phi, delta) + T_delta torque(phi, delta) = 0:
 

@@ -1,7 +1,7 @@
-"""Vectors of three floats as tuples, tensors of six, and sine and cosine, for kernels inlined by the compiler.
+"""Vectors and tensors as tuples for compiled kernels.
 
-Tuples of fixed length live in registers; nothing here calls, branches or allocates, so that a loop over many bicycles
-can do several of them at once.
+Vectors of three floats, tensors of six, and sine and cosine, inlined by the compiler. Tuples of fixed length live in
+registers; nothing here calls, branches or allocates, so that a loop over many bicycles can do several of them at once.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Emulated bicycle on a belt that somebody else drives: its speed is the belt's, not that of a profile."""
+"""Emulated bicycle on a belt driven from outside.
+
+Its speed is that of the belt, not of a profile.
+"""
 
 from riderless.firmware_interface.kernels import njit
 from riderless.models.plant.plant import Plant

@@ -1,4 +1,6 @@
-"""Losses of a steer drive between the torque that it reports and the steer axis, as a pull test finds them.
+"""Losses of a steer drive.
+
+They lie between the torque that it reports and the steer axis, as a pull test finds them.
 
 A command T makes ``gain * arriving(T + offset)`` on the steer axis, of which ``friction`` takes its share. What arrives
 lacks the dead band, and lags behind by the hysteresis on its way up and down

@@ -1,8 +1,9 @@
-"""Surroundings of an emulated bicycle: wind, the belt's edge, training wheels, stops, and a mass out of place.
+"""Surroundings of an emulated bicycle.
 
-Everything here is absent by default. Stops and training wheels are stiff one-sided springs with a
-damper (:func:`contact`); they push and never pull. Their stiffness follows from the bicycle: what moves against
-them rings at ``CONTACT_RINGING`` rad/s, so that a lean of 2 rad/s goes 0.8 deg too far.
+Wind, the belt's edge, training wheels, stops, and a mass out of place. Everything here is absent by default. Stops and
+training wheels are stiff one-sided springs with a damper (:func:`contact`); they push and never pull. Their stiffness
+follows from the bicycle: what moves against them rings at ``CONTACT_RINGING`` rad/s, so that a lean of 2 rad/s goes 0.8
+deg too far.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
-"""Linear Whipple model as the plant wants it (Meijaard et al. 2007, eq. 5.3), at the speed of the moment.
+"""Linear dynamics of the emulated bicycle.
 
-What dv/dt and forces along the road do to the balance is derived in `riderless.models.linear.road_forces`. A lateral
-force F on the rear frame at (x, z) does the virtual work F (delta y_P + x delta psi - z delta phi). With
-the rear contact fixed (delta y_P = 0) and the frame yawing as the steer turns (delta psi = mu delta
-delta with mu = c cos(lam) / w, from the heading equation in `riderless.models.linear.path`) the generalised forces are
-T_phi = -z F and T_delta = mu x F.
+Whipple model (Meijaard et al. 2007, eq. 5.3) at the speed of the moment. What dv/dt and forces along the road do to the
+balance is derived in `riderless.models.linear.road_forces`. A lateral force F on the rear frame at (x, z) does the
+virtual work F (delta y_P + x delta psi - z delta phi). With the rear contact fixed (delta y_P = 0) and the frame yawing
+as the steer turns (delta psi = mu delta delta with mu = c cos(lam) / w, from the heading equation in
+`riderless.models.linear.path`) the generalised forces are T_phi = -z F and T_delta = mu x F.
 """
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""Motion of the emulated machine between events: forces, accelerations, one step.
+"""Motion of the emulated machine between events.
+
+Forces, accelerations, one step.
 
 Two models of the bicycle stand behind the same few functions here, chosen by ``p.model``: kernels that are handed a
 function cannot be cached, so the choice is an ``if``. The state of the motion is a tuple of ten, in the order

@@ -1,8 +1,9 @@
-"""Nonlinear Whipple model as the plant wants it: constraints on its motion, pushes, and its instruments.
+"""Nonlinear dynamics of the emulated bicycle.
 
-The plant's state gives roll, steer, their rates and the speed; pitch and the other speeds follow
-(`riderless.models.nonlinear.equations`). The kernel's coordinates, speeds and accelerations lie in the plant's state
-record, so that nothing is allocated: :func:`place` fills the first two, :func:`accelerations` the third.
+Whipple model with constraints on its motion, pushes, and instruments. The plant's state gives roll, steer, their rates
+and the speed; pitch and the other speeds follow (`riderless.models.nonlinear.equations`). The kernel's coordinates,
+speeds and accelerations lie in the plant's state record, so that nothing is allocated: :func:`place` fills the first
+two, :func:`accelerations` the third.
 
 Whoever keeps the speed (a belt, a person on the pedals) does it through the rear wheel: the accelerations are affine in
 its torque, and the torque is the one that gives the wanted acceleration of the wheel.

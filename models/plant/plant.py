@@ -1,4 +1,6 @@
-"""Emulated machine: bicycle, steer drive, instruments, surroundings and whoever pushes it, stepped in time.
+"""Emulated machine in time.
+
+Bicycle, steer drive, instruments, surroundings and pushes.
 
 Everything that moves is compiled: :func:`advance_plant` and :func:`read_plant` work on two structured arrays of
 one element, the parameters ``p`` (only read) and the state ``s``, and can be called from compiled

@@ -1,4 +1,7 @@
-"""Records of the emulated machine: parameters, which stay constant, and state, which moves."""
+"""Records of the emulated machine: parameters and state.
+
+Parameters stay constant, the state moves.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

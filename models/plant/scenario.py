@@ -1,6 +1,6 @@
-"""Scenario of an emulated bicycle: speed, pushes, and the person who holds, releases and catches it.
+"""Scenario of an emulated bicycle.
 
-Times count from the release.
+Speed, pushes, and the person who holds, releases and catches it. Times count from the release.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Readings of the instruments on the rear frame: truth, plus bias, plus noise, some samples late.
+"""Readings of the instruments, biased, noisy and late.
 
-Linear world, axes x forward, y right, z down, gyro and accelerometer at (x_imu, z_imu):
+They sit on the rear frame. Linear world, axes x forward, y right, z down, gyro and accelerometer at (x_imu, z_imu):
 
 - the gyro reads (phi_dot, 0, psi_dot);
 - the accelerometer reads specific force, the acceleration of its place less gravity, both along

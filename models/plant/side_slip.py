@@ -1,7 +1,8 @@
-"""Tyres of the emulated bicycle that slip sideways, to first order in lean and steer; of the linear model only.
+"""Side slip of the emulated bicycle's tyres.
 
-The motion without slip goes on as it is, under the torques on lean and steer that the slip makes
-(`riderless.models.linear.side_slip`), held over a step. Kicks and wind are left out of the side forces.
+To first order in lean and steer; of the linear model only. The motion without slip goes on as it is, under the torques
+on lean and steer that the slip makes (`riderless.models.linear.side_slip`), held over a step. Kicks and wind are left
+out of the side forces.
 """
 
 from dataclasses import dataclass

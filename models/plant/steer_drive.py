@@ -1,7 +1,8 @@
-"""Steer drive, between the torque commanded and the torque on the steer axis.
+"""Steer drive: torque commanded to torque made.
 
-A drive that is commanded a rate or an angle makes its torque itself (`riderless.models.plant.steer_servo`); what is
-said here of the enable, the greatest torque, the lag, the gain and friction goes for that torque too.
+The torque made is that on the steer axis. A drive that is commanded a rate or an angle makes its torque itself
+(`riderless.models.plant.steer_servo`); what is said here of the enable, the greatest torque, the lag, the gain and
+friction goes for that torque too.
 
 A command passes, in this order, through
 

@@ -1,4 +1,6 @@
-"""Steer drive that is commanded a rate or an angle: it makes the torque that its inner loop asks for.
+"""Steer drive that obeys a rate or angle.
+
+It makes the torque that its inner loop asks for.
 
 The command passes, in this order, through the enable, the pure delay of the drive, and the limits ``rate_max`` and
 ``acceleration_max``: they shape a reference that the drive leads its steer by, as the ramps of a motor controller do.

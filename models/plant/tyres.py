@@ -1,9 +1,10 @@
-"""Front tyre that is more than a point of the wheel: it resists twisting, and its side force acts behind its middle.
+"""Front tyre with twisting torque and pneumatic trail.
 
-To first order in lean and steer, for both models of the bicycle. A tyre that rolls on a curved path twists in its
-contact; where it carries a side force, that acts behind the middle of the contact. Both make a torque about the
-vertical at the contact, and both follow with the path rolled, as rubber has to be bent first. The steer turns the
-wheel there by cos(lam), and the frame that it makes yaw adds mu = c cos(lam) / w: that is the torque's work on it.
+To first order in lean and steer, for
+both models of the bicycle. A tyre that rolls on a curved path twists in its contact; where it carries a side force,
+that acts behind the middle of the contact. Both make a torque about the vertical at the contact, and both follow with
+the path rolled, as rubber has to be bent first. The steer turns the wheel there by cos(lam), and the frame that it
+makes yaw adds mu = c cos(lam) / w: that is the torque's work on it.
 
 The wheel still goes where it points (side slip: `side_slip.py`). Kicks and wind are left out of the side force.
 """

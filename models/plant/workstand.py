@@ -1,7 +1,8 @@
-"""Bicycle on a stand, front wheel lifted, moved by a person: for checks and calibrations, not for riding.
+"""Bicycle on a stand, moved by a person.
 
-The person takes the posture that is asked for (lean, steer, rate of the rear wheel, push to the side) smoothly; where
-no steer is asked for, the bars are free and obey drive, friction and their own weight::
+For checks and calibrations; the front wheel is lifted. The person takes the posture that is asked for (lean, steer,
+rate of the rear wheel, push to the side) smoothly; where no steer is asked for, the bars are free and obey drive,
+friction and their own weight::
 
     I delta_ddot = T - c delta_dot - k delta - friction
 

@@ -1,1 +1,4 @@
-"""Judgement of numbers said to be of a bicycle: the units they may carry, plausible ranges, likely mistakes."""
+"""Plausibility of a bicycle's numbers.
+
+Units they may carry, plausible ranges, likely mistakes.
+"""

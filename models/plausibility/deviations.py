@@ -1,4 +1,7 @@
-"""Standard deviations of parameters that no measurement has: most likely they are in another unit."""
+"""Implausible standard deviations of parameters.
+
+No measurement has them: most likely they are in another unit.
+"""
 
 from collections.abc import Iterator, Mapping
 from math import sqrt

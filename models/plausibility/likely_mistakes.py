@@ -1,7 +1,8 @@
-"""Likely mistakes in parameters that no bicycle has: a unit, a sign, the head angle in place of the tilt.
+"""Likely mistakes behind an implausible bicycle.
 
-Every usual mistake is undone in turn, for each parameter alone and for all of one kind together; the one that leaves
-the bicycle least odd is taken, and so on until nothing is implausible or nothing helps.
+A unit, a sign, the head angle in place of the tilt. Every usual mistake is undone in turn, for each parameter alone and
+for all of one kind together; the one that leaves the bicycle least odd is taken, and so on until nothing is implausible
+or nothing helps.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

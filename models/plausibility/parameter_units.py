@@ -1,4 +1,6 @@
-"""Units in which people write parameters of a bicycle: ``lam_deg``, ``w_mm``, ``IFxx_g_cm2``.
+"""Units in which parameters of a bicycle come.
+
+Examples: ``lam_deg``, ``w_mm``, ``IFxx_g_cm2``.
 
 One rule: a parameter may carry its unit behind an underscore, ``^`` left out and a space written ``_``. Without one it
 is in SI. The same table says what a value in the wrong unit looks like

@@ -1,9 +1,10 @@
-"""Traits of bicycles: quantities, the ranges they have in the catalogue, and margins around them.
+"""Traits of bicycles with their plausible ranges.
 
-A bicycle that can exist (`riderless.models.parameters`) need not be one that anybody has: a wheelbase of 1020 m is most
-likely in mm. Each quantity below has its usual range, that of the measured bicycles of the catalogue, and a wider
-plausible one, with room for children's, cargo, recumbent and robot bicycles, with and without a rider. Bodies are
-judged by their radii of gyration against their own lengths, so that a moment of inertia has a range whatever the size.
+Ranges are those of the catalogue, with margins around them. A bicycle that can exist (`riderless.models.parameters`)
+need not be one that anybody has: a wheelbase of 1020 m is most likely in mm. Each quantity below has its usual range,
+that of the measured bicycles of the catalogue, and a wider plausible one, with room for children's, cargo, recumbent
+and robot bicycles, with and without a rider. Bodies are judged by their radii of gyration against their own lengths, so
+that a moment of inertia has a range whatever the size.
 
 A mass, moment of inertia or wheel radius that is exactly zero stands for a part that is left out, a point mass or a
 skate: no wrong unit makes a zero.

@@ -1,1 +1,4 @@
-"""Constraints, one a file; a new file with a `Constraint` in it is all it takes to add one."""
+"""Constraints of the bodies, one a file.
+
+A new file with a `Constraint` in it is all it takes to add one.
+"""

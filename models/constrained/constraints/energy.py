@@ -1,4 +1,4 @@
-"""Constraint that keeps the energy at a given level."""
+"""Constraint to a given energy."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Constraint that keeps two directions at right angles: one rotation is locked."""
+"""Locked rotation: two directions at right angles."""
 
 from dataclasses import dataclass
 

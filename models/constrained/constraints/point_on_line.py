@@ -1,4 +1,4 @@
-"""Constraint of a point of one body to a line of another."""
+"""Constraint of one body's point to another's line."""
 
 from dataclasses import dataclass
 

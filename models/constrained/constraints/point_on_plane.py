@@ -1,4 +1,4 @@
-"""Constraint of a point of one body to a plane of another."""
+"""Constraint of one body's point to another's plane."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""Constraint to a given path: a drive, or a control goal whose reaction is the control (servo)."""
+"""Constraint to a prescribed motion.
+
+A drive, or a control goal whose reaction is the control (servo constraint).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

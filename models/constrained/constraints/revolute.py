@@ -1,4 +1,7 @@
-"""Revolute joint, a hinge in space: three points on planes and two locked rotations."""
+"""Revolute joint, a hinge in space.
+
+Three points on planes and two locked rotations.
+"""
 
 from dataclasses import dataclass
 

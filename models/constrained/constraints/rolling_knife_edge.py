@@ -1,4 +1,4 @@
-"""Rolling without slip of a thin wheel on a plane."""
+"""Rolling without slip: thin wheel on a plane."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Prismatic joint: a body slides along a line and does not turn."""
+"""Prismatic joint: sliding along a line without turning."""
 
 from dataclasses import dataclass
 

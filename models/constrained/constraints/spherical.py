@@ -1,4 +1,7 @@
-"""Spherical joint, in the plane a hinge: a point of one body stays at a point of another."""
+"""Spherical joint, in the plane a hinge.
+
+A point of one body stays at a point of another.
+"""
 
 from dataclasses import dataclass
 

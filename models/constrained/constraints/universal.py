@@ -1,4 +1,7 @@
-"""Universal (Cardan, Hooke) joint: a point is shared, and an axis of each body stays at right angles to the other's."""
+"""Universal (Cardan, Hooke) joint.
+
+Two bodies share a point, and an axis of each stays at right angles to the other's.
+"""
 
 from dataclasses import dataclass
 

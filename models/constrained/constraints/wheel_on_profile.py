@@ -1,4 +1,4 @@
-"""Rolling without slip of a planar wheel on a curve."""
+"""Rolling without slip: planar wheel on a curve."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,1 +1,1 @@
-"""Systems of the textbooks and papers, built with `riderless.models.constrained`."""
+"""Mechanical systems of textbooks, built with `riderless.models.constrained`."""

@@ -1,7 +1,8 @@
-"""Closed solar array (after Yudintsev 2008): two leaves that two struts hold, a loop of four bodies and five hinges.
+"""Closed solar array (after Yudintsev 2008).
 
-In the plane that is 12 accelerations and 10 equations of constraint, and two degrees of freedom are left. A spring in
-each hinge unfolds it, the one where a method for trees would cut the loop too.
+Two struts hold two leaves: a loop of four bodies and five hinges. In the plane that is 12 accelerations and 10
+equations of constraint, and two degrees of freedom are left. A spring in each hinge unfolds it, the one where a method
+for trees would cut the loop too.
 """
 
 import numpy as np

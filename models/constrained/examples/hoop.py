@@ -1,8 +1,8 @@
-"""Hoop rolling on a curve, every constraint told to decay (Matrosov, Morozov, Pesterev 2021, section 4).
+"""Hoop that rolls on a curve.
 
-The hoop (centre x, z; spin omega) touches the profile z = F(x) where its radius at the angle alpha meets it.
-Newton's and Euler's equations leave four unknowns N = (R_x, R_z, Q, U): the reaction, its moment, and the rate
-of alpha::
+After Matrosov, Morozov, Pesterev 2021, section 4: the error of every constraint is made to decay. The hoop (centre x,
+z; spin omega) touches the profile z = F(x) where its radius at the angle alpha meets it. Newton's and Euler's equations
+leave four unknowns N = (R_x, R_z, Q, U): the reaction, its moment, and the rate of alpha::
 
     m x'' = R_x,    m z'' = R_z - m g,    I omega' = Q,    alpha' = U
 

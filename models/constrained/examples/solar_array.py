@@ -1,7 +1,8 @@
-"""Solar array of the textbook (Yudintsev 2008, section 3.2.1): two leaves that springs unfold from a spacecraft.
+"""Solar array (Yudintsev 2008, section 3.2.1).
 
-The spacecraft is so much heavier that it stands still: it is the base of the tree. Folded, leaf 1 lies along the
-spacecraft's side and leaf 2 back upon it; the springs are slack when both stand out straight.
+Springs unfold two leaves from a spacecraft. The spacecraft is so much heavier that it stands still: it is the base of
+the tree. Folded, leaf 1 lies along the spacecraft's side and leaf 2 back upon it; the springs are slack when both stand
+out straight.
 """
 
 import numpy as np
