@@ -1,7 +1,8 @@
-"""Closed loop of a bicycle: design, observer, supervisor, tick, runners and log. The only home of a clock.
+"""Closed loop of a bicycle.
 
-What a user needs stands here and is imported when it is first used: gains by `design`, a run in memory by `simulate`
-or on a machine by `run_realtime`, and logs by `read_run` and `replay`.
+Design, observer, supervisor, tick, runners and log; the only room that reads a clock. What a user needs stands here and
+is imported when it is first used: gains by `design`, a run in memory by `simulate` or on a machine by `run_realtime`,
+and logs by `read_run` and `replay`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,7 @@
-"""Python's garbage collector, kept out of work that makes much and leaves little garbage: imports and compilation."""
+"""Garbage collector, held back during bulk work.
+
+Imports and compilation make many objects and leave little garbage.
+"""
 
 import gc
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""Memory that the reading of one file may take: a file of three megabytes may say that it holds gigabytes.
+"""Memory limits while a file is read.
 
-What a file states of its sizes is asked before anything of it is unpacked (`require_memory`); what it does not state,
-or lies about, ends at a bound that the system sets for as long as a library reads it (`bounded_memory`).
+A file of three megabytes may say that it holds gigabytes. What a file states of its sizes is asked before anything of
+it is unpacked (`require_memory`); what it does not state, or lies about, ends at a bound that the system sets for as
+long as a library reads it (`bounded_memory`).
 """
 
 import re

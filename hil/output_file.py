@@ -1,9 +1,10 @@
-"""Files that are written for a person, under one rule: what lies there already is not lost by mistake, nor by half.
+"""Output files that never lose existing data.
 
-An output never takes the place of an input of the same command or of a log (MCAP), by whatever name they are reached.
-It takes the place of another file only where that was asked for (``force``); an empty file counts as none. The new file
-is made beside the old one and takes its place in one step, so that a full disk or Ctrl-C leaves the old one as it was.
-What is no file, such as /dev/null or a pipe, is written to; - is the standard output.
+One rule holds for all files written for a person: nothing is overwritten by mistake or left half-written. An output
+never takes the place of an input of the same command or of a log (MCAP), by whatever name they are reached. It takes
+the place of another file only where that was asked for (``force``); an empty file counts as none. The new file is made
+beside the old one and takes its place in one step, so that a full disk or Ctrl-C leaves the old one as it was. What is
+no file, such as /dev/null or a pipe, is written to; - is the standard output.
 """
 
 import errno

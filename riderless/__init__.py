@@ -1,4 +1,7 @@
-"""Public names of all rooms, loaded when first used: ``import riderless as rl; rl.load_bicycle("Silver")``."""
+"""Public names of all rooms.
+
+They are loaded when first used: ``import riderless as rl; rl.load_bicycle("Silver")``.
+"""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The command line as ``python -m riderless``."""
+"""Command line as ``python -m riderless``."""
 
 from riderless.experiments.cli import main
 

@@ -1,1 +1,4 @@
-"""Commissioning of a machine: preflight checks, calibration and latency measurement, before any run."""
+"""Commissioning of a machine before any run.
+
+Preflight checks, calibration and latency measurement.
+"""

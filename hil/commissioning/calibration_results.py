@@ -1,4 +1,7 @@
-"""Results of a calibration: values with their errors, and the rig as it would be with them."""
+"""Results of a calibration, written into the rig.
+
+Values have their errors.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
-"""Steps of a calibration: instructions to a person, the check that enough was seen, and the sentence of the result.
+"""Steps of a calibration.
 
-Findings of a step go into the notes; the rows of a phase are read with the calibration that the phase
-began with. Phases are made one after the other, for each needs the findings of those before: the drive is
-switched on only when lean and steer angle can be believed.
+Each has instructions to a person, the check that enough was seen, and the sentence of the result. Findings of a step go
+into the notes; the rows of a phase are read with the calibration that the phase began with. Phases are made one after
+the other, for each needs the findings of those before: the drive is switched on only when lean and steer angle can be
+believed.
 """
 
 import math

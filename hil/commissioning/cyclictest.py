@@ -1,4 +1,7 @@
-"""Latency floor of a computer, measured by `cyclictest`, the kernel developers' own instrument."""
+"""Latency floor of a computer, by `cyclictest`.
+
+`cyclictest` is the kernel developers' own instrument.
+"""
 
 import re
 import shutil

@@ -1,6 +1,6 @@
-"""Calibration of the steer drive and the friction of the bars, from a sine sweep with the front wheel lifted.
+"""Calibration of steer drive and bar friction.
 
-The bars are simulated under the torque that was commanded,
+From a sine sweep with the front wheel lifted. The bars are simulated under the torque that was commanded,
 
     I delta_ddot = gain T(t - delay) + T_bias - damping delta_dot - stiffness delta - friction sign(delta_dot)
 

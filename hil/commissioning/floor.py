@@ -1,9 +1,9 @@
-"""Floor beside a ride in real time: what this computer gave to anybody in the same seconds.
+"""Latency floor measured beside a ride.
 
-Two small processes do 200 times a second what bicycle and loop do: one sends a byte over a pseudo-terminal, the other
-answers. They run without real-time priority, as most programs do. Where their answers were late, a ride beside them
-that was late too has shown nothing about the loop. Tests marked ``realtime`` are judged by it as well
-(`tests/conftest.py`).
+It tells how promptly this computer served any process in the same seconds. Two small processes do 200 times a second
+what bicycle and loop do: one sends a byte over a pseudo-terminal, the other answers. They run without real-time
+priority, as most programs do. Where their answers were late, a ride beside them that was late too has shown nothing
+about the loop. Tests marked ``realtime`` are judged by it as well (`tests/conftest.py`).
 """
 
 import contextlib

@@ -1,8 +1,8 @@
-"""Latency test: the real loop, with the drive off, beside `cyclictest`, in alternating slices of one run.
+"""Latency test of the real loop.
 
-The two alternate, because on a computer that others use too, two tests made one after the other compare two
-different hours. Measured is `riderless.hil.runners.realtime` itself with its tick and its ports, on the host's clock;
-it is never armed.
+The loop with the drive off runs beside `cyclictest`, in alternating slices of one run. The two alternate, because on a
+computer that others use too, two tests made one after the other compare two different hours. Measured is
+`riderless.hil.runners.realtime` itself with its tick and its ports, on the host's clock; it is never armed.
 """
 
 import math

@@ -1,6 +1,7 @@
-"""Preflight: checks of sensors, signs and drive before a machine is trusted, one step each.
+"""Preflight checks of sensors, signs and drive.
 
-The checks are pure functions of the rows of a step; a person does what is asked and need not read any number.
+They come before a machine is trusted, one step each. The checks are pure functions of the rows of a step; a person does
+what is asked and need not read any number.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Results of a pull test as values of the rig file."""
+"""Results of a pull test as rig values."""
 
 from typing import Any
 

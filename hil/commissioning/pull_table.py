@@ -1,4 +1,7 @@
-"""Table of a pull test, written by hand: command against what a spring balance at the handlebar shows."""
+"""Table of a pull test, written by hand.
+
+Command against what a spring balance at the handlebar shows.
+"""
 
 import csv
 import math

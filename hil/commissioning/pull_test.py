@@ -1,4 +1,6 @@
-"""Pull test of a steer drive: the torque commanded against what a spring balance at the handlebar shows.
+"""Pull test of a steer drive.
+
+The torque commanded against what a spring balance at the handlebar shows.
 
 A drive's command is not its torque. Against the balance the drive stands still, and dry friction takes the side of
 whoever does not move the other. Where the drive has to overcome it the balance has ``gain (T - dead_band) - friction``,

@@ -1,9 +1,9 @@
-"""Calibration of the sensors from rows of a machine that a person holds, leans, turns and rolls, with standard errors.
+"""Calibration of the sensors, with standard errors.
 
-Rows are of TICK. Their readings come in the axes of the bicycle, by the calibration the loop ran with; the sensor's own
-reading is computed back from that calibration, which need not be right for it. Standard errors come from
-the means of `MEAN_BATCHES` batches, so that a hand that trembles slowly is counted in full. They do
-not know how upright "upright" was.
+A person holds, leans, turns and rolls the machine. Rows are of TICK. Their readings come in the axes of the bicycle, by
+the calibration the loop ran with; the sensor's own reading is computed back from that calibration, which need not be
+right for it. Standard errors come from the means of `MEAN_BATCHES` batches, so that a hand that trembles slowly is
+counted in full. They do not know how upright "upright" was.
 """
 
 import math

@@ -1,7 +1,8 @@
-"""Step-by-step procedures on a machine, without a run: preflight checks and calibrations.
+"""Step-by-step procedures on a machine.
 
-The loop ticks as in a run, supervisor included; each step says what a person should do, how far the
-machine may be armed meanwhile, and looks at the rows until it has found something or its time is over.
+Preflight checks and calibrations; no run is made. The loop ticks as in a run, supervisor included; each step says what
+a person should do, how far the machine may be armed meanwhile, and looks at the rows until it has found something or
+its time is over.
 """
 
 import math

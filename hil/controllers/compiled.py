@@ -1,4 +1,6 @@
-"""Law of a person's own: a Python file with a compiled step and a table LAW, behind the same supervisor as any other.
+"""Control law compiled from a user's Python file.
+
+The file has a compiled step and a table LAW; the supervisor is the same as for any other law.
 
     LAW = {"inputs": ["phi", "phi_dot"], "states": ["slow"], "settings": {"k": -20.0}, "speeds": [4.0, 7.0]}
 

@@ -1,6 +1,7 @@
-"""Description of a controller off line: what it was made for, its compiled law, and how it is linearised.
+"""Description of a controller off line.
 
-Everything around the tick (files, checks before arming, header, theory) knows a controller by this alone.
+It tells the conditions for which a controller was made, its compiled law, and how it is linearised. Everything around
+the tick (files, checks before arming, header, theory) knows a controller by this alone.
 """
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol

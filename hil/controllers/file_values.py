@@ -1,4 +1,7 @@
-"""Values of a controller's file: keys that are known, and numbers that are numbers."""
+"""Values of a controller's file, checked.
+
+Keys are known, numbers are numbers.
+"""
 
 from collections.abc import Collection, Iterable
 from typing import Any

@@ -1,4 +1,7 @@
-"""Law of gains over speed: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev], without a state of its own."""
+"""Law of gains over speed.
+
+T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev], without a state of its own.
+"""
 
 import numpy as np
 

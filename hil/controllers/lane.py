@@ -1,4 +1,7 @@
-"""Law of gains over speed with heading and place: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev, psi, y_P]."""
+"""Law of gains with heading and place.
+
+T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev, psi, y_P], over speed.
+"""
 
 from riderless.firmware_interface.kernels import njit
 from riderless.hil.controllers.gains import gains_table, torque_of_gains

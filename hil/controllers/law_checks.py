@@ -1,8 +1,9 @@
-"""Checks of a person's compiled law before anything is armed: what its machine code calls, and 10 000 steps.
+"""Checks of a user's compiled law before arming.
 
-Its code may call mathematics and itself: no allocation, no interpreter, no random numbers, nothing behind a pointer.
-Then it rides: random motions inside twice the rig's limits, first with a check of every index, then as it flies. It
-may not raise, be slow, lose finiteness, write where it may only read, or keep anything but in its state.
+They look at what its machine code calls, and at 10 000 steps. Its code may call mathematics and itself: no allocation,
+no interpreter, no random numbers, nothing behind a pointer. Then it rides: random motions inside twice the rig's
+limits, first with a check of every index, then as it flies. It may not raise, be slow, lose finiteness, write where it
+may only read, or keep anything but in its state.
 """
 
 import math

@@ -1,7 +1,8 @@
-"""Python file of a person's with a compiled law: read, run to define it, and known by its hash.
+"""Python file with a user's compiled law.
 
-Only a file that a person named in this process is ever run (`name_law`). The text that was hashed is the text that
-runs. A log tells a hash; it finds the law here if the person named that very file, and else says which is wanted.
+It is read, run to define the law, and known by its hash. Only a file that a person named in this process is ever run
+(`name_law`). The text that was hashed is the text that runs. A log tells a hash; it finds the law here if the person
+named that very file, and else says which is wanted.
 """
 
 import hashlib

@@ -1,4 +1,7 @@
-"""Trial steps of a law outside of the tick: one compiled loop over many steps with signals of their own."""
+"""Trial steps of a law outside the tick.
+
+One compiled loop over many steps with signals of their own.
+"""
 
 from typing import NamedTuple
 

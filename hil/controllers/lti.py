@@ -1,6 +1,7 @@
-"""Discrete state space over speed as a controller: T_req = C x + D s, x[k+1] = A x[k] + B s[k], in one TOML file.
+"""Discrete state space over speed as a controller.
 
-T_req is a torque [N m], or with a table ``drive`` the steer rate [rad/s] or angle [rad] that such a drive obeys.
+T_req = C x + D s, x[k+1] = A x[k] + B s[k], in one TOML file. T_req is a torque [N m], or with a table ``drive`` the
+steer rate [rad/s] or angle [rad] that such a drive obeys.
 
 ``s`` are inputs chosen by name among the loop's estimates, readings and references (`riderless.hil.loop.law`). Between
 two speeds the matrices are interpolated, which means something only if the state has the same coordinates at both;

@@ -1,6 +1,7 @@
-"""Compiled law of a discrete state space over speed, and the table of numbers that it reads.
+"""Compiled law of a discrete state space.
 
-At each tick, with s the chosen inputs and the matrices interpolated to the present speed::
+With it, the table of numbers over speed that it reads. At each tick, with s the chosen inputs and the matrices
+interpolated to the present speed::
 
     T_req = C x + D s        x <- A x + B s
 

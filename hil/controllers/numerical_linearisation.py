@@ -1,8 +1,9 @@
-"""Linearisation of a law that only its compiled step describes, by central differences of two sizes.
+"""Numerical linearisation of a compiled law.
 
-Around upright riding at rest, where everything is zero, the step is differentiated with steps that are far below
-usual motion. Whether it is linear there is then seen at usual motion itself: differences of that size must say the
-same, and so must random motions of both sizes. A law that switches, sticks or has a dead zone fails one of the two.
+Central differences of two sizes, for a law that only its compiled step describes. Around upright riding at rest, where
+everything is zero, the step is differentiated with steps that are far below usual motion. Whether it is linear there is
+then seen at usual motion itself: differences of that size must say the same, and so must random motions of both sizes.
+A law that switches, sticks or has a dead zone fails one of the two.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
-"""Registry of the kinds of controllers: format line of a file -> module and class. A new kind is a file and a line.
+"""Registry of the kinds of controllers.
 
-A Python file that a person names is the one kind without such a line; what a log tells of it has one.
+It leads from the format line of a file to module and class. A new kind is a file and a line. A Python file that a
+person names is the one kind without such a line; what a log tells of it has one.
 """
 
 import tomllib

@@ -1,7 +1,8 @@
-"""Coordinates of a controller's state from speed to speed, and the gain of its anti-windup.
+"""State coordinates of a controller over speed.
 
-Matrices may be interpolated only between two controllers whose states mean the same. Whether they do is seen half way:
-there the interpolated controller answers between its neighbours if they share coordinates, and else in no sense.
+With them, the gain of its anti-windup. Matrices may be interpolated only between two controllers whose states mean the
+same. Whether they do is seen half way: there the interpolated controller answers between its neighbours if they share
+coordinates, and else in no sense.
 """
 
 from itertools import pairwise

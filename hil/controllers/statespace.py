@@ -1,4 +1,7 @@
-"""Matrices of one python-control `StateSpace`, at the loop's rate. The library itself is not needed."""
+"""Matrices of a python-control `StateSpace`.
+
+They are brought to the loop's rate. The library itself is not needed.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Timing of the loop that a controller is made for."""
+"""Loop timing that a controller is made for."""
 
 from dataclasses import asdict, dataclass
 

@@ -1,4 +1,6 @@
-"""Controllers designed off line; nothing here is imported by a run, which only reads their gains.
+"""Controller design, off line.
+
+Nothing here is imported by a run, which only reads the gains.
 
 The package can be called as its function `riderless.hil.design.methods.design`: Python gives a package the name of each
 folder that was imported from it, so ``from hil import design`` may find either, and both must work.

@@ -1,8 +1,8 @@
-"""Whole sampled loop as one linear map: bicycle, drive, delay, hold, observer and controller.
+"""Whole sampled loop as one linear map.
 
-A kicked, controlled bicycle shows the eigenvalues of this map, not those of the design
-model, which knows no observer. At constant speed the observer is linear, so its matrices are read
-off the compiled observer itself by unit vectors: there is no second description of it to disagree.
+Bicycle, drive, delay, hold, observer and controller. A kicked, controlled bicycle shows the eigenvalues of this map,
+not those of the design model, which knows no observer. At constant speed the observer is linear, so its matrices are
+read off the compiled observer itself by unit vectors: there is no second description of it to disagree.
 
 What stands where in its state says `riderless.hil.design.loop_parts.state_layout`. A drive that obeys a steer rate or
 angle makes its torque from the steer's error (`riderless.models.linear.prescribed_steer.driven_steer`), with the lag of

@@ -1,4 +1,7 @@
-"""Models and loops as python-control systems with names: open and closed, continuous and sampled."""
+"""Models and loops as python-control systems.
+
+Open and closed, continuous and sampled; signals have names.
+"""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

@@ -1,4 +1,7 @@
-"""Distance of a law from its linearisation over the motion after a kick by hand."""
+"""Linearity of a law after a kick.
+
+Distance of the law from its linearisation over the motion after a kick by hand.
+"""
 
 import numpy as np
 

@@ -1,9 +1,9 @@
-"""Keep a lane: LQR with heading and sideways place in the state, for the whole sampled loop.
+"""LQR that keeps a lane.
 
-Lean and steer do not feel heading and place, so gains on them alone let every kick turn the bicycle for good: it
-leaves a belt 2 m wide within 1.4 to 3.1 s. The state is that of `riderless.hil.design.sampled_plant` with the heading
-psi [rad] and the sideways place y_P [m] of the rear contact beside the bicycle's four
-(`riderless.models.linear.path`)::
+Heading and sideways place are in the state, for the whole sampled loop. Lean and steer do not feel heading and place,
+so gains on them alone let every kick turn the bicycle for good: it leaves a belt 2 m wide within 1.4 to 3.1 s. The
+state is that of `riderless.hil.design.sampled_plant` with the heading psi [rad] and the sideways place y_P [m] of the
+rear contact beside the bicycle's four (`riderless.models.linear.path`)::
 
     T_req = -K [phi, delta, phi_dot, delta_dot, psi, y_P, T_drive, u_prev]
 """

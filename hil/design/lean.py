@@ -1,4 +1,7 @@
-"""Steer-into-the-lean control: the law of the Delft steer-by-wire bicycle."""
+"""Steer-into-the-lean control.
+
+It is the law of the Delft steer-by-wire bicycle.
+"""
 
 from dataclasses import dataclass
 from math import isfinite

@@ -1,4 +1,7 @@
-"""Linear quadratic regulator: gains that minimise a quadratic cost, by weights that have units."""
+"""Linear quadratic regulator.
+
+Gains that minimise a quadratic cost, by weights that have units.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

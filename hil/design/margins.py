@@ -1,8 +1,8 @@
-"""Stability margins in gain, phase and delay of the loop, broken at the torque command.
+"""Stability margins in gain, phase and delay.
 
-The break lies between controller and device. The controller goes on knowing what it commanded, and
-so what the drive ought to do: its gains on T_drive and u_prev act on that knowledge. The rest of the
-loop, L, is what a wrong torque constant or a late command would change:
+The loop is broken at the torque command. The break lies between controller and device. The controller goes on knowing
+what it commanded, and so what the drive ought to do: its gains on T_drive and u_prev act on that knowledge. The rest of
+the loop, L, is what a wrong torque constant or a late command would change:
 
     L(z) = K_x X(z) / (1 + K_m Y(z)),   X, Y the bicycle's and the drive's states for a unit command.
 

@@ -1,9 +1,10 @@
-"""Gains under which this bicycle moves like another one: its eigenvalues, or its response from a hand at the bars.
+"""Gains that match another bicycle.
 
-One torque can give all four eigenvalues, wherever it can steer, but moves no zero: in the response from a torque on the
-steer axis to the lean rate the roots of M12 s^2 + v C1_12 s + g K0_12 + v^2 K2_12, and the factor -M12 / det M of its
-quick end, stay this bicycle's own. A light bicycle answers a hand more strongly than a heavy one whatever the gains; so
-responses are compared apart from a factor. What then differs is told for each speed (Pasma 2024 met it at Delft).
+Its eigenvalues, or its response from a hand at the bars. One torque can give all four eigenvalues, wherever it can
+steer, but moves no zero: in the response from a torque on the steer axis to the lean rate the roots of M12 s^2 + v
+C1_12 s + g K0_12 + v^2 K2_12, and the factor -M12 / det M of its quick end, stay this bicycle's own. A light bicycle
+answers a hand more strongly than a heavy one whatever the gains; so responses are compared apart from a factor. What
+then differs is told for each speed (Pasma 2024 met it at Delft).
 """
 
 from dataclasses import dataclass

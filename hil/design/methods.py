@@ -1,4 +1,6 @@
-"""Design of controllers off line, at the loop's own rate and with its own delay, into a GainSchedule.
+"""Design of gain schedules.
+
+Off line, at the loop's own rate and with its own delay, into a `GainSchedule`.
 
 A method is a frozen dataclass whose fields are its options and whose
 ``gains(bicycle, v, model) -> (K (6,), note)`` gives the gains of T_delta = -K z at one speed.

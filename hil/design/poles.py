@@ -1,8 +1,9 @@
-"""Pole placement, by the weave's damping and frequency and two real modes, or by four raw poles.
+"""Pole placement.
 
-A request is made in continuous time [1/s] and mapped by exp(s dt). The poles of the drive and of the
-delay stay where they are: the four gains act on the bicycle state *predicted* for the moment the new
-torque takes hold, p = x + C (T_drive, u_prev), which obeys p[k+1] = Ad p[k] + g u[k] without them.
+By the weave's damping and frequency and two real modes, or by four raw poles. A request is made in continuous time
+[1/s] and mapped by exp(s dt). The poles of the drive and of the delay stay where they are: the four gains act on the
+bicycle state *predicted* for the moment the new torque takes hold, p = x + C (T_drive, u_prev), which obeys p[k+1] = Ad
+p[k] + g u[k] without them.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,7 @@
-"""Sampled model for the design of gains: bicycle, drive lag and one sample of computation delay, exactly sampled.
+"""Sampled design model of bicycle and drive.
 
-State of the sampled loop, always in this order (a schedule always has these six gains):
+Bicycle, drive lag and one sample of computation delay, exactly sampled. State of the sampled loop, always in this order
+(a schedule always has these six gains):
 
 =============  =======  ==================================================================
 ``phi``        rad      the bicycle's four states, as in ``riderless.models.coordinates``

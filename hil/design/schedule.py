@@ -1,4 +1,7 @@
-"""Gains over speed, with the design they came from, in one TOML file."""
+"""Gain schedule over speed, in TOML.
+
+The design that the gains came from stands in the same file.
+"""
 
 import tomllib
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Stabilisability by steer torque: speeds at which it cannot move one of the bicycle's modes.
+"""Stabilisability of the bicycle by steer torque.
 
-Steer torque reaches the lean only through the lean equation's coupling terms. With
-q = q0 exp(s t), that equation (Meijaard et al. 2007, eq. 5.3, first row) reads
+Speeds at which steer torque cannot move one of the modes. Steer torque reaches the lean only through the lean
+equation's coupling terms. With q = q0 exp(s t), that equation (Meijaard et al. 2007, eq. 5.3, first row) reads
 
     (s^2 M11 + g K0_11) phi + (s^2 M12 + s v C1_12 + g K0_12 + v^2 K2_12) delta = 0,
 

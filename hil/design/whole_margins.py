@@ -1,8 +1,8 @@
-"""Margins of the whole sampled loop under a controller of any kind, broken where its command enters the drive.
+"""Margins of the whole sampled loop.
 
-As in `riderless.hil.design.margins` the controller goes on knowing what it commanded: its u_prev, and T, what a torque
-drive ought to make of its commands, do not pass through the break. All else does: bicycle, drive, instruments,
-observer.
+Under a controller of any kind; the loop is broken where its command enters the drive. As in
+`riderless.hil.design.margins` the controller goes on knowing what it commanded: its u_prev, and T, what a torque drive
+ought to make of its commands, do not pass through the break. All else does: bicycle, drive, instruments, observer.
 """
 
 from collections.abc import Callable

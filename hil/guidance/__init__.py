@@ -1,1 +1,1 @@
-"""Paths on the ground, and whether a bicycle can follow them."""
+"""Paths on the ground, and their feasibility."""

@@ -1,7 +1,8 @@
-"""Lean, steer and steer torque that a path asks of a bicycle, before anybody rides it.
+"""Lean, steer and torque demanded by a path.
 
-The rear contact shall run along the path at constant speed. So the yaw rate is v kappa, rolling without slip gives the
-steer, the lean equation the lean that goes with it, and the steer equation the torque (Meijaard et al. 2007, eq. 5.3)::
+They are computed before anybody rides it. The rear contact shall run along the path at constant speed. So the yaw rate
+is v kappa, rolling without slip gives the steer, the lean equation the lean that goes with it, and the steer equation
+the torque (Meijaard et al. 2007, eq. 5.3)::
 
     c delta' + v delta = v kappa w / cos(lam)
     M11 phi'' + v C1_11 phi' + (g K0_11 + v^2 K2_11) phi = -(M12 delta'' + v C1_12 delta' + (g K0_12 + v^2 K2_12) delta)

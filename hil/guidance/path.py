@@ -1,8 +1,8 @@
-"""Path on the ground: place, heading and curvature over its length.
+"""Path: place, heading, curvature over length.
 
-x points forward along its beginning, y to the right, z down; the heading psi and the curvature kappa = dpsi/ds are
-positive to the right. A path is made of pieces along which the curvature is linear in the length (straight lines, arcs
-and clothoids), so that curvature is continuous wherever the pieces' ends agree::
+The path lies on the ground. x points forward along its beginning, y to the right, z down; the heading psi and the
+curvature kappa = dpsi/ds are positive to the right. A path is made of pieces along which the curvature is linear in the
+length (straight lines, arcs and clothoids), so that curvature is continuous wherever the pieces' ends agree::
 
     psi' = kappa,   x' = cos(psi),   y' = sin(psi)
 """

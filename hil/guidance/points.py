@@ -1,4 +1,7 @@
-"""Path through points of a CSV file: a spline whose curvature is continuous."""
+"""Spline path through points of a file.
+
+The file is a CSV file; the curvature is continuous.
+"""
 
 import csv
 from pathlib import Path as FilePath

@@ -1,4 +1,7 @@
-"""Check of a path before anybody rides it: lean, steer, torque and speed against limits, and the edges of a belt."""
+"""Check of a path before its ride.
+
+Lean, steer, torque and speed against limits, and the edges of a belt.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields

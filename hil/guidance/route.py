@@ -1,4 +1,7 @@
-"""Route: a path with what it asks of a bicycle at a speed, checked against limits before anybody rides it."""
+"""Route: a path at a speed, checked.
+
+With what it asks of a bicycle, against limits, before anybody rides it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

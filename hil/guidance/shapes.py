@@ -1,7 +1,7 @@
-"""Paths that experiments ride: a lane, a circle, a lane change, a slalom, a figure of eight.
+"""Shapes of paths that experiments ride.
 
-Their curvature is continuous. A sideways shift is four clothoids of one length, whose curvature rises, falls through
-zero, and comes back.
+A lane, a circle, a lane change, a slalom, a figure of eight. Their curvature is continuous. A sideways shift is four
+clothoids of one length, whose curvature rises, falls through zero, and comes back.
 """
 
 from math import copysign, pi

@@ -1,7 +1,8 @@
-"""Memory that a run shares with whoever looks on, from the run's side.
+"""Shared memory of a run, written side.
 
-The loop fills the ring of rows in it as it would fill one of its own, so looking on costs it nothing; and it reads one
-number of the area of orders before each tick: how often STOP was pressed. All else is written by the program around it.
+The run's view of the memory that it shares with observers. The loop fills the ring of rows in it as it would fill one
+of its own, so looking on costs it nothing; and it reads one number of the area of orders before each tick: how often
+STOP was pressed. All else is written by the program around it.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Memory that a run shares with whoever looks on: where what lies. Standard library only, for the live server reads it.
+"""Layout of a run's shared memory.
 
-Two areas without a name in any folder (`memfd_create`), gone when the last process that has them open ends; other
-processes of the same user find them under `/proc/PID/fd`.
+Standard library only, for the live server reads it. Two areas without a name in any folder (`memfd_create`), gone when
+the last process that has them open ends; other processes of the same user find them under `/proc/PID/fd`.
 
 `ROWS_AREA` the run alone can write (it is sealed where the kernel can do that): a description, three texts, the
 counters of the ring, and the ring of rows of TICK that the loop itself fills. A row is whole while the counter of rows

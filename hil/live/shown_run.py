@@ -1,4 +1,7 @@
-"""Real-time run shown to whoever looks on: what no row tells, about ten times a second."""
+"""Display of a real-time run to observers.
+
+It tells what no row tells, about ten times a second.
+"""
 
 import shutil
 from collections.abc import Callable, Iterator

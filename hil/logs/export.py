@@ -1,4 +1,7 @@
-"""Export of a run to plain tables, for tools that do not read the log; a format is one file and one line below."""
+"""Export of a run to plain tables.
+
+For tools that do not read the log; a format is one file and one line below.
+"""
 
 import csv
 import dataclasses

@@ -1,4 +1,7 @@
-"""Export of a run, column by column with units: MAT (version 5) for MATLAB and Octave, and Parquet."""
+"""Export of a run as MAT or Parquet.
+
+Column by column with units; MAT (version 5) is for MATLAB and Octave.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,7 @@
-"""Export of a run, also of a cut one, to an MCAP file with its index, for Foxglove, PlotJuggler and their like."""
+"""Export of a run as indexed MCAP.
+
+Also of a cut one; for Foxglove, PlotJuggler and their like.
+"""
 
 import json
 from pathlib import Path

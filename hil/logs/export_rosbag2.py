@@ -1,4 +1,7 @@
-"""Export of a run as a bag of ROS 2: a folder with an MCAP file, whose messages bring their definitions."""
+"""Export of a run as a ROS 2 bag.
+
+The bag is a folder with an MCAP file, whose messages bring their definitions.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Names of folders for runs and campaigns: none is ever used twice."""
+"""Folder names of runs and campaigns.
+
+None is ever used twice.
+"""
 
 import os
 import re

@@ -1,9 +1,9 @@
-"""Header of a run, written before its first row and read back; no other file knows its keys.
+"""Header of a run.
 
-Those of its rig are in `riderless.hil.rig.recorded_rig`.
-The header is one JSON object with a version, `SCHEMA_VERSION`. It is kept as it was written, so that an old run is
-exported as it is, and each part is built when it is asked for: a run whose gains can no longer be read still tells
-its stop reason.
+It is written before the first row and read back; no other file knows its keys. Those of its rig are in
+`riderless.hil.rig.recorded_rig`. The header is one JSON object with a version, `SCHEMA_VERSION`. It is kept as it was
+written, so that an old run is exported as it is, and each part is built when it is asked for: a run whose gains can no
+longer be read still tells its stop reason.
 """
 
 import dataclasses

@@ -1,4 +1,7 @@
-"""Conversion of arrays, dataclasses, complex numbers and paths to what JSON holds."""
+"""Conversion of values to JSON.
+
+Arrays, dataclasses, complex numbers and paths.
+"""
 
 import json
 from collections.abc import Mapping

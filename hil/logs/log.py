@@ -1,4 +1,4 @@
-"""Runs as a whole, in memory or read from their log.
+"""Runs as a whole, in memory or logged.
 
 The file `run.mcap` holds the header (JSON), then the rows of the tick record and the markers in the order they came,
 then the stop record (JSON). It only grows, by whole batches: a run that was killed reads up to its last

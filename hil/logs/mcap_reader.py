@@ -1,8 +1,8 @@
-"""Reads an MCAP file in blocks, whole or cut anywhere, and one of its topics as an array.
+"""Reader of MCAP files in blocks.
 
-The library's stream reader decodes message by message (10 s for 600 000 rows) and does not say where a cut
-file stops being whole. Here the records of the rows' topic are found in long stretches, which are one numpy
-array each; everything else goes through the library's own parsers.
+A file may be whole or cut anywhere; one of its topics comes as an array. The library's stream reader decodes message by
+message (10 s for 600 000 rows) and does not say where a cut file stops being whole. Here the records of the rows' topic
+are found in long stretches, which are one numpy array each; everything else goes through the library's own parsers.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""Writes an MCAP file whose messages come as arrays.
+"""Writer of MCAP files from arrays of messages.
 
 The records are those of the mcap library; only the order in which they are put is ours. The library's own
 writer takes messages one by one (20 us each); here a batch of equally long messages becomes a chunk in a few

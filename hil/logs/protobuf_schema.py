@@ -1,4 +1,4 @@
-"""Structured dtypes as protobuf messages that all have the same length.
+"""Structured dtypes as protobuf messages of constant length.
 
 Protobuf writes a message as (tag, value) pairs. When every value is of a fixed width (double, fixed64,
 fixed32, ...) and none is left out, all messages of one schema are equally long and every value lies at

@@ -1,4 +1,7 @@
-"""Provenance of a result: versions, source commit, machine, command line and time."""
+"""Provenance of a result.
+
+Versions, source commit, machine, command line and time.
+"""
 
 import platform
 import re

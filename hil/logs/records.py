@@ -1,4 +1,7 @@
-"""Records of a log beside its rows: markers, stop record, raw bytes, and how each is encoded."""
+"""Records of a log beside its rows.
+
+Markers, stop record, raw bytes, and how each is encoded.
+"""
 
 import json
 from collections.abc import Mapping

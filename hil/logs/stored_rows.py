@@ -1,7 +1,7 @@
-"""Rows of a long log, left in its file and read in stretches: only the columns asked for, never the whole.
+"""Rows of a long log, read in stretches.
 
-An hour at 1 kHz has 1.6 GB of rows. The places of their chunks are known (`riderless.hil.logs.mcap_reader`); a stretch
-is decoded when somebody wants it, and forgotten.
+Only the columns asked for are read, and never the whole. An hour at 1 kHz has 1.6 GB of rows. The places of their
+chunks are known (`riderless.hil.logs.mcap_reader`); a stretch is decoded when somebody wants it, and forgotten.
 """
 
 import struct

@@ -1,4 +1,7 @@
-"""Writing a run: its header first, then rows and markers as they come, and the stop record at the end."""
+"""Writer of a run's log.
+
+Its header first, then rows and markers as they come, and the stop record at the end.
+"""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,6 @@
-"""Offset between device clock and host clock, and with it the age of a sample.
+"""Clock offset between device and host.
+
+It gives the age of a sample.
 
 A sample is stamped by the device at ``t`` and seen by the host at ``t_host``. Transport only ever adds
 delay, so the difference of the two clocks is the *smallest* ``t_host - t`` of late, the lower envelope of the

@@ -1,7 +1,7 @@
-"""Consistency over seconds: what a sensor that lies a little more each second cannot hide.
+"""Consistency checks of sensors over seconds.
 
-The observer takes any slow change for bias, so its innovations stay small. Three relations see through that, all
-of the bicycle under control:
+They find a sensor whose error grows slowly. The observer takes any slow change for bias, so its innovations stay small.
+Three relations see through that, all of the bicycle under control:
 
 * a gyro's bias does not move: what the observer has learnt of it since the machine was RUNNING is a sensor that
   drifts, or an encoder that slips (the yaw gyro's bias is learnt from steer). What is not learnt yet counts too, as a

@@ -1,10 +1,11 @@
-"""Command played on top of the controller's wish while RUNNING, by the device's clock: sweeps and designed inputs.
+"""Excitation on top of the controller's command.
 
-The supervisor limits the sum like any other wish. There can be moments without any torque as well, in which the
-bicycle is left to itself: everything but the torque goes on, and a limit ends them like anything else. Or only the
-lane's part of the law is held back: the rest balances, and heading and place wander. A signal is
-described by a few numbers, which stand in the log's header, so that a replay plays the same: on another processor
-too, for which sines come from the C library. numpy's own differ in the last bit between kinds of processors.
+It is played while RUNNING, by the device's clock: sweeps and designed inputs. The supervisor limits the sum like any
+other wish. There can be moments without any torque as well, in which the bicycle is left to itself: everything but the
+torque goes on, and a limit ends them like anything else. Or only the lane's part of the law is held back: the rest
+balances, and heading and place wander. A signal is described by a few numbers, which stand in the log's header, so that
+a replay plays the same: on another processor too, for which sines come from the C library. numpy's own differ in the
+last bit between kinds of processors.
 """
 
 import math

@@ -1,6 +1,7 @@
-"""Control law in the tick: what it knows, what it wishes, and the call to a law that the tick does not know.
+"""Interface of a control law in the tick.
 
-Every law is one compiled, pure function::
+The signals it receives, the wish it returns, and the call to a law unknown to the tick. Every law is one compiled, pure
+function::
 
     step(settings, state, signals, reference, out)
 

@@ -1,4 +1,7 @@
-"""Every limit of the machine: value, unit and the reason it has that value."""
+"""Limits of the machine.
+
+Each has a value, a unit and the reason of the value.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,7 @@
-"""Observer of the bicycle's state, from gyro, accelerometer, steer encoder and wheel speed.
+"""Kinematic observer of the bicycle's state.
 
-It uses kinematics, not the bicycle's masses, so a wrong model parameter cannot hide in the estimate
-whose eigenvalues are to be judged:
+From gyro, accelerometer, steer encoder and wheel speed. It uses kinematics, not the bicycle's masses, so a wrong model
+parameter cannot hide in the estimate whose eigenvalues are to be judged:
 
 * ``phi_dot`` is the roll gyro less its estimated bias.
 * ``phi`` integrates ``phi_dot`` and is drawn, with time constant ``1 / lean_bandwidth``, towards the

@@ -1,6 +1,7 @@
-"""Plausibility monitor: sensor, drive and clock faults that the device does not report, detected within the tick.
+"""Plausibility monitor of sensors, drive and clocks.
 
-Each symptom rests on one relation that holds whatever pushes the bicycle:
+It detects within the tick the faults that the device does not report. Each symptom rests on one relation that holds
+whatever pushes the bicycle:
 
 * a gyro's or accelerometer's last digit never rests: the same counts for long are a dead sensor;
 * a reading off its scale is an impact: several in a row, or too many of half a second, are a broken sensor;

@@ -1,7 +1,7 @@
-"""Reference that a controller follows while RUNNING: yaw rate, lean and steer over time, by the device's clock.
+"""Reference of the controller while RUNNING.
 
-It is a list of steps: at each time new values, which hold until the next. It stands in the log's header, so that
-a replay follows the same.
+Yaw rate, lean and steer over time, by the device's clock. It is a list of steps: at each time new values, which hold
+until the next. It stands in the log's header, so that a replay follows the same.
 """
 
 import csv

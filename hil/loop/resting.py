@@ -1,9 +1,10 @@
-"""Rest before a run: readings that no machine shows which a person holds upright and still.
+"""Checks of the sensors at rest.
 
-In CHECK and while armed the bicycle is held, on a floor or on a running belt. Over a second a hand turns it by little
-and gravity is all that an accelerometer feels, so means say what the sensors are worth: a gyro that
-reads more than data sheets allow at rest, an accelerometer whose mean is not as long as gravity, or does not point
-upward along the frame. What a hand does within a second averages out.
+They find readings that no machine shows which a person holds upright and still. In CHECK and while armed the bicycle is
+held, on a floor or on a running belt. Over a second a hand turns it by little and gravity is all that an accelerometer
+feels, so means say what the sensors are worth: a gyro that reads more than data sheets allow at rest, an accelerometer
+whose mean is not as long as gravity, or does not point upward along the frame. What a hand does within a second
+averages out.
 
 Out of sight at rest: an axis of a gyro, or the lateral axis of an accelerometer, with the wrong sign or scale, since it
 reads about zero. `riderless check` finds those, for it has the bicycle leant.

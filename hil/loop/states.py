@@ -1,4 +1,7 @@
-"""States, demands, causes, symptoms and verdicts of the supervisor."""
+"""States, demands, causes, symptoms, verdicts.
+
+Those of the supervisor.
+"""
 
 from enum import IntEnum, IntFlag
 

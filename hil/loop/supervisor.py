@@ -1,11 +1,11 @@
-"""Supervisor: the only code that makes a command. It distrusts the controller.
+"""Supervisor: the only code that makes a command.
 
-Each tick it finds out which events are on and lets the table of `riderless.hil.loop.transitions` decide where the
-machine stands; then it makes the command (torque, rate or angle of the steer) and the flags of that stage. States run
-DISARMED -> CHECK -> ARMED -> RUNNING -> RAMPDOWN -> DISARMED, and from everywhere to FAULT, which is latched with its
-first cause until an operator acknowledges it; if a fault comes in the ramp of a stop, that is the fault, not the stop.
-The operator has a *demand* (OFF, STOP, ARM, RUN): OFF is obeyed from every state within one tick, and commands other
-than to rest need RUN.
+It does not trust the controller. Each tick it finds out which events are on and lets the table of
+`riderless.hil.loop.transitions` decide where the machine stands; then it makes the command (torque, rate or angle of
+the steer) and the flags of that stage. States run DISARMED -> CHECK -> ARMED -> RUNNING -> RAMPDOWN -> DISARMED, and
+from everywhere to FAULT, which is latched with its first cause until an operator acknowledges it; if a fault comes in
+the ramp of a stop, that is the fault, not the stop. The operator has a *demand* (OFF, STOP, ARM, RUN): OFF is obeyed
+from every state within one tick, and commands other than to rest need RUN.
 
 The ramp down takes a torque or a rate to zero and holds an angle. While a person holds the bars, armed, an angle
 drive is told the angle at which they are.

@@ -1,4 +1,6 @@
-"""Tick of the loop: bytes in, bytes out. The whole controller, short enough to read aloud.
+"""Tick of the loop: bytes in, bytes out.
+
+It is the whole controller, short enough to read aloud.
 
     bytes -> Sample -> Estimate -> Request -> Verdict -> Command -> bytes, and one row of the log
 

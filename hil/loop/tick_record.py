@@ -1,7 +1,7 @@
-"""Columns of the log: everything one tick knew, thought and did, one row a tick.
+"""Columns of the log, one row a tick.
 
-Each column is declared once, here; the dtype of a row, the units that exports carry and the table in docs/log-format.md
-follow from it.
+They hold everything that one tick read, computed and did. Each column is declared once, here; the dtype of a row, the
+units that exports carry and the table in docs/log-format.md follow from it.
 """
 
 from typing import NamedTuple

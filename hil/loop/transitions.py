@@ -1,8 +1,8 @@
-"""Transition table of the supervisor: each event at each stage. The supervisor runs it, docs/safety.md prints it.
+"""Transition table of the supervisor.
 
-A stage is a state, or one of the four steps of CHECK. Events are asked in the order of this file, and the
-first one that means something at the present stage decides; the cause it carries is kept if none is
-kept yet, or if it is a fault and only a stop is.
+Each event at each stage. The supervisor runs it, docs/safety.md prints it. A stage is a state, or one of the four steps
+of CHECK. Events are asked in the order of this file, and the first one that means something at the present stage
+decides; the cause it carries is kept if none is kept yet, or if it is a fault and only a stop is.
 """
 
 from enum import IntEnum

@@ -1,7 +1,8 @@
-"""Raw bytes of one tick on all ports, and the tape that keeps them so that a run can be replayed.
+"""Tape of the raw bytes of all ports.
 
-A tape is a plain run of bytes. Each tick lays down, port after port, how many bytes came in and those
-bytes, how many went out and those bytes; the counts are two bytes, low byte first.
+It is kept tick by tick, so that a run can be replayed. A tape is a plain run of bytes. Each tick lays down, port after
+port, how many bytes came in and those bytes, how many went out and those bytes; the counts are two bytes, low byte
+first.
 """
 
 from typing import NamedTuple

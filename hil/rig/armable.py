@@ -1,6 +1,7 @@
-"""Refusals before a run: what can be known beforehand to keep a machine from ever being armed.
+"""Refusals before a run.
 
-What cannot be known (a hand that is not steady, an empty battery) is waited for, and said while it is waited for.
+They rest on what can be known beforehand to keep a machine from ever being armed. What cannot be known (a hand that is
+not steady, an empty battery) is waited for, and said while it is waited for.
 """
 
 from riderless.hil.controllers.compiled import CompiledController

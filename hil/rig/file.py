@@ -1,4 +1,7 @@
-"""Rig files (TOML), checked key by key; units stand in the names of the keys."""
+"""Rig files (TOML), checked key by key.
+
+Units stand in the names of the keys.
+"""
 
 import math
 import tomllib

@@ -1,4 +1,7 @@
-"""Do gains fit a machine? Every way to run them asks here: `run`, `simulate`, campaigns, and the same from Python."""
+"""Check that gains fit a machine.
+
+Every way to run them asks here: `run`, `simulate`, campaigns, and the same from Python.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Path files (TOML): a shape with its sizes, and the speed at which it is ridden; or a CSV file of points."""
+"""Path files (TOML).
+
+A shape with its sizes, and the speed at which it is ridden; or a CSV file of points.
+"""
 
 import tomllib
 from abc import ABC, abstractmethod

@@ -1,4 +1,7 @@
-"""Rig as it stands in the header of a run, and a rig made again of what stands there."""
+"""Rig in the header of a run.
+
+It is written there, and a rig is made again of it.
+"""
 
 from collections.abc import Mapping
 from typing import Any

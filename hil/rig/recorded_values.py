@@ -1,4 +1,7 @@
-"""Values of a machine from the header of a log, which anybody may have written: each is checked before its use."""
+"""Machine values from a log's header, checked.
+
+Anybody may have written the header.
+"""
 
 import dataclasses
 import math

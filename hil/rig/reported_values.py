@@ -1,7 +1,7 @@
-"""Values that devices report of themselves, and what bounds each: none widens what the rig states.
+"""Values reported by devices, and their bounds.
 
-A row stands for one field of `Introduction`; docs/safety.md prints the table, and its test goes through it with devices
-that report bad values.
+None widens what the rig states. A row stands for one field of `Introduction`; docs/safety.md prints the table, and its
+test goes through it with devices that report bad values.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Wired machine: bicycle, ports, rates, places of the instruments and limits. One TOML file each."""
+"""Rig: the wired machine.
+
+Bicycle, ports, rates, places of the instruments and limits, one TOML file each.
+"""
 
 import functools
 import operator

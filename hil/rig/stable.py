@@ -1,7 +1,8 @@
-"""Closed loop of a machine and its gains, computed before the drive is switched on.
+"""Stability of a machine with its gains.
 
-Gains may fit a machine's name, rate and delay and still throw it: a sign lost in a file, another bicycle's, those of
-9 m/s at 3 m/s. The eigenvalues of the sampled loop (bicycle, drive lag, delay, observer, gains) tell.
+It is computed before the drive is switched on. Gains may fit a machine's name, rate and delay and still throw it: a
+sign lost in a file, another bicycle's, those of 9 m/s at 3 m/s. The eigenvalues of the sampled loop (bicycle, drive
+lag, delay, observer, gains) tell.
 """
 
 from collections.abc import Sequence

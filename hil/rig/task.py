@@ -1,4 +1,7 @@
-"""Task of a run: what the machine is to do beside balancing. One noun from who asks for it to the loop and the log."""
+"""Task of a run beside balancing.
+
+The same object goes from the request to the loop and the log.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

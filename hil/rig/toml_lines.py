@@ -1,4 +1,7 @@
-"""Line numbers of the keys of a TOML file, so that a message can point at the line."""
+"""Line numbers of keys in TOML files.
+
+With them a message can point at the line.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Writing new values to a rig file: comments and order stay, the old file is kept, nothing is replaced half-way."""
+"""Writer of new values into a rig file.
+
+Comments and order stay, the old file is kept, nothing is replaced half-way.
+"""
 
 import os
 import secrets

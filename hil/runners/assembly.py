@@ -1,4 +1,7 @@
-"""Assembly of a loop from a rig, gains and calibration, disarmed and ready for its first tick."""
+"""Assembly of a loop from its parts.
+
+From a rig, gains and calibration, disarmed and ready for its first tick.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""Room on the disk for the log of a planned run, looked at before anything is armed."""
+"""Disk space check for a planned log.
+
+It is made before anything is armed.
+"""
 
 import shutil
 from collections.abc import Iterable

@@ -1,4 +1,7 @@
-"""Emulated machine of a rig: its plant and the devices it carries."""
+"""Emulated machine of a rig.
+
+Its plant and the devices it carries.
+"""
 
 import math
 from dataclasses import dataclass, replace

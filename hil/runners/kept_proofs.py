@@ -1,6 +1,7 @@
-"""Proofs that outlive the program: tests of this computer and its sensors, the newest of each, in a file of the user.
+"""Stored proofs of computer and sensors.
 
-A test is quickly repeated, so a file that is not there or not legible is one without proofs.
+The newest test of each, in a file of the user, outlives the program. A test is quickly repeated, so a file that is not
+there or not legible is one without proofs.
 """
 
 import json

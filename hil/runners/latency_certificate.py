@@ -1,7 +1,7 @@
-"""Result of a latency test: how late this computer wakes, and whether that is good enough for a rate.
+"""Result of a latency test.
 
-The test itself is made by `riderless.hil.commissioning.latency_measure`; this is what is judged, kept and asked for
-before a run.
+It tells how late this computer wakes, and whether that is good enough for a rate. The test itself is made by
+`riderless.hil.commissioning.latency_measure`; this is what is judged, kept and asked for before a run.
 """
 
 import math

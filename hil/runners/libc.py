@@ -1,7 +1,7 @@
-"""Calls to the C library that compiled code needs: clock, sleep, poll, read, write, errno.
+"""C library calls of compiled code.
 
-`numba.types.ExternalFunction` binds symbols of the running process and, unlike ctypes or cffi,
-leaves functions cacheable on disk.
+Clock, sleep, poll, read, write, errno. `numba.types.ExternalFunction` binds symbols of the running process and, unlike
+ctypes or cffi, leaves functions cacheable on disk.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""Lockstep runner: the same tick against the emulated plant in memory, deterministic, far faster than real time.
+"""Lockstep runner against the emulated plant.
 
-Bytes are exchanged once per sampling instant, in the order in which they pass on the wire: the node
-takes the command that answered its last sample, latches it, and sends the next sample; the tick
-answers it. Other devices say what the tick before asked of them. A drive that obeys when a command comes
-obeys between two samples, as late as the rig says. Time is the device's clock; the same seed gives the same
-bytes. What can go wrong is played by the hooks of `riderless.firmware_interface.twins.faulty_node`, here as on a
+The same tick in memory, deterministic, far faster than real time. Bytes are exchanged once per sampling instant, in the
+order in which they pass on the wire: the node takes the command that answered its last sample, latches it, and sends
+the next sample; the tick answers it. Other devices say what the tick before asked of them. A drive that obeys when a
+command comes obeys between two samples, as late as the rig says. Time is the device's clock; the same seed gives the
+same bytes. What can go wrong is played by the hooks of `riderless.firmware_interface.twins.faulty_node`, here as on a
 pseudo-terminal.
 """
 

@@ -1,4 +1,7 @@
-"""Recording of a run: rows and bytes, and markers for changes of state, late ticks and falls."""
+"""Recorder of a run.
+
+It records rows and bytes, and markers for changes of state, late ticks and falls.
+"""
 
 from collections import deque
 from collections.abc import Iterator

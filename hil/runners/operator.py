@@ -1,6 +1,7 @@
-"""Operator of a run: what to demand and when, judged from the rows just recorded.
+"""Operator of a run.
 
-The same object drives the lockstep and the real-time runner, so that a run means the same in both.
+It decides what to demand and when, from the rows just recorded. The same object drives the lockstep and the real-time
+runner, so that a run means the same in both.
 """
 
 import signal

@@ -1,7 +1,8 @@
-"""Proof that a sensor of place has the right sign and scale: `riderless check` had the held bicycle pushed.
+"""Proof of a place sensor's sign and scale.
 
-A sensor that lies takes a bicycle off its belt. In a ride that is noticed only some seconds after the release, so
-before a rig with a belt is armed a recent proof of its sensor, with the settings that it has, is asked for.
+`riderless check` had the held bicycle pushed. A sensor that lies takes a bicycle off its belt. In a ride that is
+noticed only some seconds after the release, so before a rig with a belt is armed a recent proof of its sensor, with the
+settings that it has, is asked for.
 """
 
 import json

@@ -1,8 +1,9 @@
-"""Real-time runner: the compiled tick on file descriptors, clear of the interpreter lock.
+"""Real-time runner.
 
-One thread runs `_loop` (wait, read, tick, write, record) without ever meeting the interpreter. The
-recorder empties its ring into the log in a second thread; the operator and the display live in the
-main one. None of them can delay the loop, and the loop notices when one of them is gone.
+The compiled tick on file descriptors, clear of the interpreter lock. One thread runs `_loop` (wait, read, tick, write,
+record) without ever meeting the interpreter. The recorder empties its ring into the log in a second thread; the
+operator and the display live in the main one. None of them can delay the loop, and the loop notices when one of them is
+gone.
 
 Shortly before each beat the loop wakes a first time and rehearses: it ticks a ghost of itself on the last
 beat's bytes, so that code and data are in the caches, the CPU is awake, and what counts is quick.

@@ -1,8 +1,9 @@
-"""Replay of a run's raw bytes through the tick: bit-identical commands, or the first tick that differs.
+"""Replay of a run's bytes through the tick.
 
-The header rebuilds the loop (rig, bicycle, gains, limits, calibration); the log's tape gives each tick the
-bytes it had, its row the times and orders. Nothing else enters a tick, so everything it said must come out
-again, bit for bit. Where it does not, the program has changed, or the log has been.
+Its commands are identical to the last bit, or the first tick that differs is named. The header rebuilds the loop (rig,
+bicycle, gains, limits, calibration); the log's tape gives each tick the bytes it had, its row the times and orders.
+Nothing else enters a tick, so everything it said must come out again, bit for bit. Where it does not, the program has
+changed, or the log has been.
 """
 
 from collections.abc import Callable

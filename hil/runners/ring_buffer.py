@@ -1,7 +1,7 @@
-"""Recorder that empties the loop's ring of rows and tape of bytes into the log, in a thread of its own.
+"""Recorder of the loop's ring and tape.
 
-One writer (the loop), one reader (this thread), nobody waits for the other: when the ring is full the
-loop counts what it had to leave out.
+It empties them into the log, in a thread of its own. One writer (the loop), one reader (this thread), nobody waits for
+the other: when the ring is full the loop counts what it had to leave out.
 """
 
 import threading

@@ -1,7 +1,7 @@
-"""Scheduling settings by which a thread wakes on time, each taken where permitted and given back at the end.
+"""Scheduling settings of a real-time thread.
 
-Nothing here fails for want of permission: the caller gets a sentence per setting that says what is in
-force, or why it is not and what to write where.
+Each is taken where permitted and given back at the end. Nothing here fails for want of permission: the caller gets a
+sentence per setting that says what is in force, or why it is not and what to write where.
 """
 
 import ctypes

@@ -1,4 +1,7 @@
-"""Real-time run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
+"""Real-time run from beginning to end.
+
+Port, hello, loop, log, operator, and zero torque on every way out.
+"""
 
 import os
 import secrets

@@ -1,4 +1,7 @@
-"""Runs in simulated time against the plant in memory: the same tick, and the same log as a real run's."""
+"""Runs in simulated time.
+
+Against the plant in memory: the same tick, and the same log as a real run's.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

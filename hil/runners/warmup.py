@@ -1,4 +1,7 @@
-"""Compilation and loading of everything a run needs, before anything is armed."""
+"""Compilation of everything a run needs.
+
+All is compiled and loaded before anything is armed.
+"""
 
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.garbage import collecting_seldom

@@ -1,7 +1,8 @@
-"""Observer-based control: LQR gains on the estimate of a Kalman filter of its own, which knows the whole model.
+"""Observer-based control (LQG).
 
-The loop's observer knows no masses; this filter does. It predicts bicycle, drive and delay by the sampled model with
-the command that was really sent (so a limit does not mislead it), and corrects the prediction by roll rate and steer::
+LQR gains on the estimate of a Kalman filter of its own, which knows the whole model. The loop's observer knows no
+masses; this filter does. It predicts bicycle, drive and delay by the sampled model with the command that was really
+sent (so a limit does not mislead it), and corrects the prediction by roll rate and steer::
 
     x^[k] = (I - L H)(F x^[k-1] + G u[k-1]) + L y[k],   T_req[k] = -K x^[k]
 """

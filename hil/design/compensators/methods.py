@@ -1,7 +1,7 @@
-"""Design of controllers with states of their own, at the loop's own rate and with its own delay, into an LTIController.
+"""Design of controllers with states.
 
-Each method is one file and a line in `riderless.hil.design.compensators.registry`: a frozen dataclass whose fields are
-its options.
+At the loop's own rate and with its own delay, into an `LTIController`. Each method is one file and a line in
+`riderless.hil.design.compensators.registry`: a frozen dataclass whose fields are its options.
 """
 
 from collections.abc import Sequence

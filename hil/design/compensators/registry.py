@@ -1,4 +1,7 @@
-"""Controllers with states that are designed here, by the names that a person types; a new one is a line here."""
+"""Registry of designed controllers with states.
+
+By the names that a person types; a new one is a line here.
+"""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
-"""Observer-based control of a drive that obeys a steer rate or angle: its LQR on a Kalman filter's estimate.
+"""LQG for a rate or angle drive.
 
-As `riderless.hil.design.compensators.lqg`, with the command in rad/s or rad. The regulator takes the steer as
-prescribed; the filter knows the drive's own torque, and the bicycle that answers it.
+The drive obeys a steer rate or angle; its LQR acts on a Kalman filter's estimate. As
+`riderless.hil.design.compensators.lqg`, with the command in rad/s or rad. The regulator takes the steer as prescribed;
+the filter knows the drive's own torque, and the bicycle that answers it.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,7 @@
-"""PI control of the yaw rate around any inner loop: T_req = T_inner + kp e + i, i[k+1] = i + ki dt e.
+"""PI control of the yaw rate.
 
-e = psi_dot_ref - psi_dot is the error of the yaw rate.
+Around any inner loop: T_req = T_inner + kp e + i, i[k+1] = i + ki dt e, with e = psi_dot_ref - psi_dot the error
+of the yaw rate.
 
 Peterson's robot bicycle rode straight lines and circles so (2013), and a heading that nobody steered otherwise stays
 put on average. To turn right a bicycle must first steer left, so kp and ki come out negative.

@@ -1,1 +1,4 @@
-"""Parts of the whole sampled loop: its state, where that starts, and what makes it move."""
+"""Parts of the whole sampled loop.
+
+Its state, the states in which it starts, and what makes it move.
+"""

@@ -1,4 +1,7 @@
-"""Bicycle under a drive that obeys a steer rate or angle, with the lag of its torque: a part of the whole loop."""
+"""Loop part: bicycle under a servo steer drive.
+
+The drive obeys a steer rate or angle and has a lag of its torque.
+"""
 
 import numpy as np
 

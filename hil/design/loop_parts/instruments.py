@@ -1,4 +1,7 @@
-"""Instruments of the whole sampled loop: what gyros, encoder and accelerometer read of its state."""
+"""Loop part: readings of the instruments.
+
+Gyros, encoder and accelerometer as functions of the loop's state.
+"""
 
 import math
 

@@ -1,8 +1,9 @@
-"""Heading and place in the whole sampled loop: how they follow from the bicycle, and the tracker that estimates them.
+"""Loop part: heading and place.
 
-The tracker's matrices are read off its compiled functions by small steps. Fixes come more seldom than samples and late,
-but their corrections are made for the time between them and in the state of their own time, so that errors die with the
-same eigenvalues as if a fix came with every sample, at once: that is what stands here.
+They follow from the bicycle, and the tracker estimates them. The tracker's matrices are read off its compiled functions
+by small steps. Fixes come more seldom than samples and late, but their corrections are made for the time between them
+and in the state of their own time, so that errors die with the same eigenvalues as if a fix came with every sample, at
+once: that is what stands here.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Observer of the whole sampled loop: its matrices, read off the compiled observer by unit vectors."""
+"""Loop part: matrices of the observer.
+
+They are read off the compiled observer by unit vectors.
+"""
 
 from functools import lru_cache
 

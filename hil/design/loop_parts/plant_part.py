@@ -1,4 +1,4 @@
-"""Bicycle and drive from sample to sample, as they really are: a part of the whole loop."""
+"""Loop part: true bicycle and drive, sampled."""
 
 from riderless.hil.controllers.timing import LoopTiming
 from riderless.hil.design.loop_parts.driven_steer import sample_driven

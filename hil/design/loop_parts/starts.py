@@ -1,4 +1,7 @@
-"""States in which a window of a whole sampled loop may begin, from those of the bicycle."""
+"""Initial states of a window, whole loop.
+
+They follow from those of the bicycle.
+"""
 
 from typing import Protocol
 

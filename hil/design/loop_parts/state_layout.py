@@ -1,4 +1,4 @@
-"""Layout of the state of a whole sampled loop: what stands where.
+"""State layout of the whole sampled loop.
 
 First the state of `riderless.hil.design.sampled_plant` (6), then the estimates of the observer (7), then the
 controller's own states, if it has any, then the integral of a drive that has one inside, then heading and place of a

@@ -1,4 +1,6 @@
-"""Cascade from lean to the steer command: the law of Chalmers' riderless bicycle.
+"""Cascade from lean to the steer command.
+
+It is the law of Chalmers' riderless bicycle.
 
 Theirs reads ``rate = Kp (lean_ref - lean) - Kd lean_rate``, in signs of its own. With lean and steer both positive to
 the right it is

@@ -1,4 +1,6 @@
-"""Keep a lane by a drive that obeys a steer rate or angle: LQR with heading and sideways place in the state.
+"""Lane-keeping LQR for a rate or angle drive.
+
+Heading and sideways place are in the state::
 
     u = -K [phi, delta, phi_dot, delta_dot, T_drive, u_prev, psi, y_P],
 

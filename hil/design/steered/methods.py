@@ -1,4 +1,7 @@
-"""Design methods of each kind of steer drive that is not commanded a torque; a new one is a line here."""
+"""Design methods of rate and angle drives.
+
+A new one is a line here.
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,7 @@
-"""Peaks of steer, rate and torque that a kick asks of a drive which obeys a steer rate or angle."""
+"""Peaks of steer, rate, torque after a kick.
+
+The drive obeys a steer rate or angle.
+"""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Quadratic cost of a bicycle whose steer is commanded, and the regulator that minimises it."""
+"""Quadratic cost and regulator under prescribed steer."""
 
 from dataclasses import dataclass
 from math import radians

@@ -1,7 +1,7 @@
-"""Sampled model of a bicycle whose drive is commanded a steer rate or angle: lean, steer, lag and delay.
+"""Sampled bicycle under a rate or angle drive.
 
-The gains are the six of `riderless.hil.design.sampled_plant`, in the unit of the command, so that one law serves every
-drive:
+Lean, steer, lag and delay. The gains are the six of `riderless.hil.design.sampled_plant`, in the unit of the command,
+so that one law serves every drive:
 
     u = -K [phi, delta, phi_dot, delta_dot, T_drive, u_prev].
 

@@ -1,1 +1,4 @@
-"""Files beside an export that open it in another program; one program a file, one line in `hil.logs.export`."""
+"""Companion files of an export.
+
+They open the export in another program; one program a file, one line in `hil.logs.export`.
+"""

@@ -1,4 +1,7 @@
-"""Parts of a run that a CSV of its ticks cannot hold: what happened at known times, and what the log says besides."""
+"""Parts of a run beside its CSV.
+
+A CSV of ticks cannot hold events at known times, and what else the log says.
+"""
 
 import dataclasses
 from io import StringIO

@@ -1,7 +1,8 @@
-"""Layout of Foxglove and of its free relative Lichtblick (JSON) with the panels of an exported MCAP file.
+"""Layout of Foxglove and Lichtblick (JSON).
 
-What a layout holds is told by Lichtblick's own types (LayoutData; panels/Plot/utils/config.ts): configurations by
-panel, and a tree of panels, two to a branch.
+It has the panels of an exported MCAP file; Lichtblick is Foxglove's free relative. What a layout holds is told by
+Lichtblick's own types (LayoutData; panels/Plot/utils/config.ts): configurations by panel, and a tree of panels, two to
+a branch.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Function for MATLAB and Octave that draws an exported MAT file over time."""
+"""MATLAB and Octave function that draws an export.
+
+It draws an exported MAT file over time.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Panels of a first look at a run, in whatever program: from top to bottom, with the columns in each."""
+"""Panels of a first look at a run.
+
+For any program: from top to bottom, with the columns in each.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,8 +1,8 @@
-"""Layout of PlotJuggler (XML) that opens an export and shows its panels.
+"""Layout of PlotJuggler (XML) for an export.
 
-What the program reads of a layout is told by its own code (mainwindow.cpp, plot_docker.cpp, plotwidget.cpp and the
-loaders of CSV and MCAP): tabs with a splitter of areas, curves by name, and the data file by a path that is relative to
-the layout, with the settings of its loader, so that no question is asked.
+It opens the export and shows its panels. What the program reads of a layout is told by its own code (mainwindow.cpp,
+plot_docker.cpp, plotwidget.cpp and the loaders of CSV and MCAP): tabs with a splitter of areas, curves by name, and the
+data file by a path that is relative to the layout, with the settings of its loader, so that no question is asked.
 """
 
 import xml.etree.ElementTree as ET

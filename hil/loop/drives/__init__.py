@@ -1,1 +1,1 @@
-"""Steer drives that obey a rate or an angle, as the loop sees them."""
+"""Rate and angle drives inside the loop."""

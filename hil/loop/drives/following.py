@@ -1,9 +1,10 @@
-"""Steer that follows a rate or an angle: what the observer expects of it, and whether it does.
+"""Steer expected of a rate or angle drive.
 
-The lag of the drive (`riderless.models.linear.prescribed_steer`) tells how the steer answers the commands, whatever the
-bicycle does: no mass enters. The expected steer rate or angle is the estimate's ``T``, which is the torque of a
-torque drive. What the steer is short of it, in rad, tells a drive that does not follow, one that has met a limit of its
-own, and one that has lost its zero:
+The observer uses it, and the steer is compared with it. The lag of the drive
+(`riderless.models.linear.prescribed_steer`) tells how the steer answers the commands, whatever the bicycle does: no
+mass enters. The expected steer rate or angle is the estimate's ``T``, which is the torque of a torque drive. What the
+steer is short of it, in rad, tells a drive that does not follow, one that has met a limit of its own, and one that has
+lost its zero:
 
 * rate: how far the steer came in the last `FOLLOWING_TIME` against how far the commands would have brought it. No rate
   need be estimated, so that noise counts once;

@@ -1,1 +1,4 @@
-"""Speed that the machine keeps by itself: asked, ramped, held, and judged."""
+"""Speed control of the machine.
+
+The speed is requested, ramped, held, and judged.
+"""

@@ -1,6 +1,7 @@
-"""Call from the tick to the loop that keeps the speed, which only a machine with a speed drive has.
+"""Call from the tick to speed control.
 
-The tick reaches it through a function pointer, as it reaches a driver: see `riderless.hil.loop.place.entries`.
+Only a machine with a speed drive has it. The tick reaches it through a function pointer, as it reaches a driver: see
+`riderless.hil.loop.place.entries`.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""Settings of a rig for the loop that keeps the speed, and the speeds that a run asks for."""
+"""Settings of speed control, and requested speeds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

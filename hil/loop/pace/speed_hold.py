@@ -1,6 +1,7 @@
-"""Loop that keeps the speed: asked speed in a ramp, a PI around the belt, and the judgement whether it obeys.
+"""Speed control loop: ramp, PI and fault detection.
 
-The asked speed r follows the corners of the run within `ramp`. The belt, which obeys a speed by itself, is told::
+The PI acts around the belt's own speed control. The asked speed r follows the corners of the run within `ramp`. The
+belt, which obeys a speed by itself, is told::
 
     u = r + kp (e - v) + i,     i' = ki (e - v),     |u - r| <= trim,     0 <= u <= fastest
 

@@ -1,1 +1,4 @@
-"""Heading and place beside the observer's six: what a rig knows of its sensor, and how its fixes are used."""
+"""Heading and place in the loop.
+
+They come beside the observer's six states: what a rig knows of its sensor, and how its fixes are used.
+"""

@@ -1,8 +1,8 @@
-"""Calls from the tick to what only a machine with a sensor of place has: its tracker, and the path that it rides.
+"""Calls from the tick to tracker and path.
 
-The tick reaches both through function pointers, as it reaches a driver (`riderless.firmware_interface.devices.link`)
-and a law (`riderless.hil.loop.law`): so a machine without a sensor of place compiles neither, and its first tick comes
-sooner.
+Only a machine with a sensor of place has them. The tick reaches both through function pointers, as it reaches a driver
+(`riderless.firmware_interface.devices.link`) and a law (`riderless.hil.loop.law`): so a machine without a sensor of
+place compiles neither, and its first tick comes sooner.
 """
 
 from functools import cache

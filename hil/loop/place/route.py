@@ -1,8 +1,9 @@
-"""Path that the loop rides: where the bicycle is on it, and what the law is told in place of its own motion.
+"""Path following in the loop.
 
-The law that keeps a lane knows lean, steer, their rates, torque, heading and place as they are off a straight lane. On
-a path it is told each of them less what the path asks for there, and what the path asks of the torque is added to its
-wish (of a drive that obeys a steer rate or angle, of that)::
+It finds the bicycle's place on the path and gives the law its motion relative to the path. The law that keeps a lane
+knows lean, steer, their rates, torque, heading and place as they are off a straight lane. On a path it is told each of
+them less what the path asks for there, and what the path asks of the torque is added to its wish (of a drive that obeys
+a steer rate or angle, of that)::
 
     T_req = T_path(s) + law(phi - phi_path(s), delta - delta_path(s), ..., psi - psi_path(s), lateral)
 

@@ -1,4 +1,7 @@
-"""Settings of a rig for its sensor of place and its belt, and for a place that is lost."""
+"""Settings of place sensor, belt and lost place.
+
+They stand in the rig.
+"""
 
 import math
 from dataclasses import dataclass

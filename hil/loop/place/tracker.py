@@ -1,6 +1,7 @@
-"""Heading and place of the bicycle from yaw gyro, speed and the fixes of a sensor of place.
+"""Tracker of heading and place.
 
-Between fixes the heading is the yaw gyro's integral, less a bias, and the place that of the speed along the heading::
+From yaw gyro, speed and the fixes of a sensor of place. Between fixes the heading is the yaw gyro's integral, less a
+bias, and the place that of the speed along the heading::
 
     psi_dot = omega_z cos(phi) + (omega_y - pitch_bias) sin(phi) - bias        y_dot = v sin(psi)
 

@@ -1,8 +1,9 @@
-"""Paced runner: lockstep at the speed of the clock on the wall, for an emulated bicycle that a person plays with.
+"""Paced runner: lockstep at wall-clock speed.
 
-Time is simulated, as of every run in lockstep: the same tick answers the same bytes. The run waits for the clock on the
-wall where it is ahead. Where the computer is too busy it falls behind, and the bicycle's clock slows: no sample comes
-late in its own time. The machine is a plant in memory; nothing here opens a port.
+For an emulated bicycle that a person plays with. Time is simulated, as of every run in lockstep: the same tick answers
+the same bytes. The run waits for the clock on the wall where it is ahead. Where the computer is too busy it falls
+behind, and the bicycle's clock slows: no sample comes late in its own time. The machine is a plant in memory; nothing
+here opens a port.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Clock on the wall, to which a run in simulated time keeps."""
+"""Wall clock of runs in simulated time."""
 
 import time
 from collections import deque
