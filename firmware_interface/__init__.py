@@ -1,6 +1,7 @@
-"""Door to the devices: bytes to SI values and back, serial ports, drivers, and twins. Knows nothing of dynamics.
+"""Devices of the machine, and their twins.
 
-Names are loaded when they are first used, so that importing this room costs nothing.
+Bytes to SI values and back, serial ports and drivers; dynamics are unknown here. Names are loaded when they are first
+used, so that importing this room costs nothing.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,7 @@
-"""Text among the bytes of a line, compiled: fixed words that a message is put together from."""
+"""ASCII text among bytes, compiled.
+
+A message is put together from fixed words.
+"""
 
 import numpy as np
 

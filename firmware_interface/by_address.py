@@ -1,7 +1,7 @@
-"""Calls from compiled code to functions that it does not know: drivers, twins, laws, trackers.
+"""Calls from compiled code through function pointers.
 
-They go through function pointers, so that a machine compiles only what it has, and adding one touches nothing but its
-own file and a line of the registry.
+The functions called are drivers, twins, laws and trackers. They go through function pointers, so that a machine
+compiles only what it has, and adding one touches nothing but its own file and a line of the registry.
 """
 
 from collections.abc import Callable, Mapping

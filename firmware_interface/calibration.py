@@ -1,4 +1,6 @@
-"""Counts to SI units in the axes of the bicycle, and back for the virtual node.
+"""Calibration: counts to SI units and back.
+
+SI values are in the axes of the bicycle; the way back serves the virtual node.
 
 Sentinels end in the drivers, which set ``off_scale``; above this module a value is a float, and
 ``valid`` says whether to use it.

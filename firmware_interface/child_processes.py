@@ -1,4 +1,6 @@
-"""Child processes that begin as new interpreters: the one place that starts them.
+"""Child processes, each a new interpreter.
+
+This is the only place that starts them.
 
 None of them runs what lies in the current folder. ``python -m`` and ``-c`` put that folder first on the search path,
 and so do multiprocessing's workers and its tracker of resources, which begin by ``-c``: a file ``json.py`` beside a

@@ -1,4 +1,4 @@
-"""Exception for a device or port that does not do what it should."""
+"""Exception of a faulty device or port."""
 
 
 class DeviceError(RuntimeError):

@@ -1,4 +1,6 @@
-"""Frames: bytes to payloads and back, by COBS between zero delimiters and a CRC-16.
+"""Frames by COBS and CRC-16.
+
+Bytes to payloads and back; a zero delimits frames.
 
 A frame on the line is ``COBS(payload + CRC) 00``. COBS (Cheshire and Baker 1999) removes every zero
 from what it stuffs, so a zero on the line is a delimiter and nothing else, and whoever has lost the

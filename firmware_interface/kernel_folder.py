@@ -1,8 +1,9 @@
-"""Folder of compiled kernels, one for each state of the sources, which nobody else can write to.
+"""Private folder of compiled kernels.
 
-numba asks only whether the file of a function has changed, not the files of what it calls, so after an
-update it could run yesterday's actuator inside today's plant. A folder named after the sources of all
-kernels rules that out. Those of earlier states go, but for a few.
+There is one for each state of the sources, and nobody else can write to it. numba asks only whether the file of a
+function has changed, not the files of what it calls, so after an update it could run yesterday's actuator inside
+today's plant. A folder named after the sources of all kernels rules that out. Those of earlier states go, but for a
+few.
 
 Whoever can write into the folder has his own code run by whoever reads it, with the drive's port open: kernels
 are pickles. So the folder is private whatever the umask, and one that somebody else owns or may write to is not used.

@@ -1,7 +1,7 @@
-"""Numba's decorators for compiled functions of all rooms, and of drivers and laws in other packages.
+"""Numba decorators of all rooms.
 
-What they compile with ``cache=True`` lies in a folder of this state of the sources: see
-`riderless.firmware_interface.kernel_folder`.
+Also for drivers and laws in other packages. What they compile with ``cache=True`` lies in a folder of this state of the
+sources: see `riderless.firmware_interface.kernel_folder`.
 """
 
 from numba import cfunc, config, njit

@@ -1,7 +1,8 @@
-"""Records that travel: ``RAW`` counts off the wire, ``FIX`` of place, ``SAMPLE`` in SI units, ``COMMAND`` back.
+"""Records ``RAW``, ``FIX``, ``SAMPLE`` and ``COMMAND``.
 
-Shared by the compiled kernels, the log and ordinary Python, so that a quantity has one name
-everywhere. A value that is missing or invalid is a flag here, never a magic number.
+They are counts off the wire, a fix of place, a sample in SI units, and the command back. Shared by the compiled
+kernels, the log and ordinary Python, so that a quantity has one name everywhere. A value that is missing or invalid is
+a flag here, never a magic number.
 """
 
 import numpy as np

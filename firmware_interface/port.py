@@ -1,4 +1,6 @@
-"""Serial ports: find, open, ask and listen. The only importer of pyserial.
+"""Serial ports.
+
+The only importer of pyserial. Ports are found, opened, and read or asked before the loop.
 
 pyserial opens and configures; afterwards the loop reads and writes the file descriptor. What only Linux and macOS have
 is imported where a port is opened, so that Windows can list ports and read drivers.

@@ -1,6 +1,7 @@
-"""Programs that have a serial port open, as far as this user may see.
+"""Programs that have a serial port open.
 
-`TIOCEXCL` keeps others out from the moment on at which we have the port; who had it open before can still write to it.
+Only as far as this user may see. `TIOCEXCL` keeps others out from the moment on at which we have the port; who had it
+open before can still write to it.
 """
 
 import os

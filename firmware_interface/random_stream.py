@@ -1,8 +1,8 @@
-"""Stream of random numbers whose state lies in a record, so that a copied twin carries on identically.
+"""Stream of random numbers in a record.
 
-The record has a field ``word`` (u8), and one seed gives one stream: splitmix64 (Steele, Lea and Flood 2014), made
-normal by Box and Muller's transform. `riderless.models.plant.sensors` has the same generator, for no room imports
-another's.
+The record holds its state, so that a copied twin carries on identically. The record has a field ``word`` (u8), and one
+seed gives one stream: splitmix64 (Steele, Lea and Flood 2014), made normal by Box and Muller's transform.
+`riderless.models.plant.sensors` has the same generator, for no room imports another's.
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
-"""Ports on which UDP packets come in, from this computer or a network: opened, listened to and closed like serial ones.
+"""UDP ports of devices.
 
-The loop reads a file descriptor and does not know a packet from bytes. The kernel keeps away packets that hold nothing
-(a read of one would look like a port that is gone) and those longer than any of ours.
+Packets come from this computer or a network; such a port is opened, read and closed like a serial one. The loop reads a
+file descriptor and does not know a packet from bytes. The kernel keeps away packets that hold nothing (a read of one
+would look like a port that is gone) and those longer than any of ours.
 """
 
 import ctypes

@@ -1,4 +1,7 @@
-"""Description of a driver: one `DEVICE` in each file of this folder that is named in the registry."""
+"""Description of a driver.
+
+There is one `DEVICE` in each file of this folder that is named in the registry.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

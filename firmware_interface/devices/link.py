@@ -1,6 +1,7 @@
-"""State of one device behind a port, and calls from compiled code to a driver it does not know.
+"""State of one device behind a port.
 
-Every driver has two compiled functions, pure and incremental::
+With it, calls from compiled code to the device's driver. Every driver has two compiled functions, pure and
+incremental::
 
     receive(link, rx, n) -> samples          bytes that came in, into link.raw; how many new readings
     speak(link, command, send, out) -> n     what to say this tick: a command if ``send``, questions always

@@ -1,8 +1,8 @@
-"""ODrive, firmware 0.5, by its ASCII protocol: steer drive, steer encoder, and a wheel encoder on its other axis.
+"""Driver of an ODrive by its ASCII protocol.
 
-Every line carries a checksum, ``*NN``: the exclusive or of all bytes before the star, in decimal. The answer to such
-a line carries one too. Answers have no label, so one that is lost must never let a voltage be read as a
-current. The rule:
+Firmware 0.5: steer drive, steer encoder, and a wheel encoder on its other axis. Every line carries a checksum, ``*NN``:
+the exclusive or of all bytes before the star, in decimal. The answer to such a line carries one too. Answers have no
+label, so one that is lost must never let a voltage be read as a current. The rule:
 
 * All questions of a tick are one batch, the same in the same order each time: state, steer, error, current, wheel,
   supply. Neighbours differ in their form (a whole number, a pair, a whole number, a fraction, a pair, a fraction), so

@@ -1,4 +1,7 @@
-"""States, errors and modes of an ODrive's axis, as firmware 0.5.6 numbers them (odrive-interface.yaml)."""
+"""States, errors and modes of an ODrive's axis.
+
+As firmware 0.5.6 numbers them (odrive-interface.yaml).
+"""
 
 AXIS_IDLE, AXIS_CLOSED_LOOP = 1, 8  # states
 

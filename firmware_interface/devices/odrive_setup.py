@@ -1,7 +1,8 @@
-"""Set an ODrive up before the loop: ask and tell line by line, read everything back.
+"""Setup of an ODrive before the loop.
 
-Answers carry no label, so each question stands before a mark, a number that is written to the drive and asked
-back: what comes right before the mark is the answer to the question, however often that had to be asked.
+Settings are written line by line, and everything is read back. Answers carry no label, so each question stands before a
+mark, a number that is written to the drive and asked back: what comes right before the mark is the answer to the
+question, however often that had to be asked.
 """
 
 import math

@@ -1,4 +1,6 @@
-"""Lines of an ODrive, compiled: numbers to text and back, the checksum, and answers out of a stream of bytes.
+"""Lines of an ODrive, compiled.
+
+Numbers to text and back, the checksum, and answers out of a stream of bytes.
 
 Nothing allocates. Writers append to ``out`` at ``n`` and return the new length.
 """

@@ -1,4 +1,7 @@
-"""Our own microcontroller, behind the interface that all devices share; its protocol is in `node`."""
+"""Driver of our own microcontroller (node).
+
+It stands behind the interface that all devices share; its protocol is in `node`.
+"""
 
 from riderless.firmware_interface.devices.driver import (
     Device,

@@ -1,4 +1,7 @@
-"""Registry of the devices: name in a rig file -> module. A new one is a file in this folder and a line here."""
+"""Registry of the devices.
+
+It leads from the name in a rig file to the module. A new device is a file in this folder and a line here.
+"""
 
 from importlib import import_module
 

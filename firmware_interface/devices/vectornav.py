@@ -1,6 +1,7 @@
-"""VectorNav VN-100 and VN-200: an inertial sensor that streams binary messages at 800 Hz divided by a whole number.
+"""Driver of the VectorNav VN-100 and VN-200.
 
-We order one message, group 1 with the field word 0x0129, 50 bytes::
+An inertial sensor that streams binary messages at 800 Hz divided by a whole number. We order one message, group 1 with
+the field word 0x0129, 50 bytes::
 
     FA 01 29 01 | time since start u64 ns | yaw pitch roll 3 f32 deg | rate 3 f32 rad/s | force 3 f32 m/s^2 | CRC
 

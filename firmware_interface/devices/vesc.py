@@ -1,4 +1,6 @@
-"""VESC, by its packets on a serial line: steer drive and steer encoder.
+"""Driver of a VESC by its serial packets.
+
+Steer drive and steer encoder.
 
 A packet is ``02 length payload CRC 03``, or ``03`` and a length of two bytes for more than 255; the CRC-16
 (XMODEM, high byte first) is of the payload alone. Each tick sets the current and asks for five values in one question;

@@ -1,4 +1,7 @@
-"""Numbers by which a VESC names its commands, values and faults; from datatypes.h and commands.c of its firmware."""
+"""Commands, values and faults of a VESC.
+
+Their numbers are from datatypes.h and commands.c of its firmware.
+"""
 
 from enum import IntEnum
 

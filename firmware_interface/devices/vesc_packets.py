@@ -1,4 +1,7 @@
-"""Packets of a VESC: in plain Python for what is said before the loop, compiled for what is said inside it."""
+"""Packets of a VESC.
+
+In plain Python for those before the loop, compiled for those inside it.
+"""
 
 import binascii
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""State of a node, a record of type ``FIRMWARE``: what it is, what it has heard, what it has decided."""
+"""State of a node (record ``FIRMWARE``).
+
+It holds what the node is, has received and has decided.
+"""
 
 import numpy as np
 

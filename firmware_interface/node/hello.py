@@ -1,4 +1,7 @@
-"""First words with the node: ask who it is, in plain Python; nothing is urgent yet."""
+"""Identification of the node before the loop.
+
+In plain Python; nothing is urgent yet.
+"""
 
 from dataclasses import dataclass
 

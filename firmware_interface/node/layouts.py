@@ -1,6 +1,7 @@
-"""Frames of our own protocol, byte by byte: their types, sizes and scales, and a record laid over the bytes of one.
+"""Frame layouts of our own protocol.
 
-``docs/node-protocol.md`` describes them in words. The functions that read and write them are in `protocol`.
+Byte by byte: their types, sizes and scales, and a record laid over the bytes of one. ``docs/node-protocol.md``
+describes them in words. The functions that read and write them are in `protocol`.
 """
 
 from typing import Any

@@ -1,4 +1,6 @@
-"""Our own protocol between the computer and the microcontroller (the *node*), version 3.
+"""Codec of our own protocol, compiled, version 3.
+
+The protocol runs between the computer and the microcontroller (the *node*).
 
 The node carries inertial sensor, steer encoder, wheel sensor and steer drive. Four frames, described
 byte by byte in ``docs/node-protocol.md`` and, readably, in ``reference_codec.py``. This module is the

@@ -1,4 +1,6 @@
-"""Codec of the node protocol in plain Python: slow, short, and to be read as its specification.
+"""Reference codec of the node protocol.
+
+In plain Python: slow, short, and to be read as its specification.
 
 The compiled codec in ``framing.py`` and ``protocol.py`` is tested against this one. Each message is a
 named tuple whose fields stand in the order of the frame; ``encode`` makes the bytes on the line,

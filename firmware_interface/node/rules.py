@@ -1,4 +1,6 @@
-"""Rules of the node, compiled: what the microcontroller does with the bytes.
+"""Rules of the node, compiled.
+
+They tell what the microcontroller does with the bytes.
 
 The virtual node (``twins/virtual_node.py``) runs this core against a plant on a pseudo-terminal, the lockstep
 runner calls it straight from compiled code. It is also what a firmware in C has to do; the rules

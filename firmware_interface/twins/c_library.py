@@ -1,4 +1,7 @@
-"""Library of the C firmware, built for this machine from the sources that a microcontroller runs."""
+"""Library of the C firmware for this computer.
+
+It is built from the sources that a microcontroller runs.
+"""
 
 import ctypes
 import hashlib

@@ -1,9 +1,10 @@
-"""Node on the firmware in C (``firmware/node.c``) in the place of the compiled Python rules, on this machine.
+"""Node on the firmware in C.
 
-It is asked the same questions, so a virtual node can run on it: ``NodeConfig(core="c")``. Clock, stop button,
-faults and readings come from Python, as on a board they come from its pins; rules, frames and counters are C's alone.
-:func:`new_c_node`, :func:`c_drive_output` and :func:`c_sampling_instant` do what those of ``faulty_node.py`` do; of its
-faults they play those of the line, and those that come from around the firmware.
+It runs ``firmware/node.c`` in the place of the compiled Python rules, on this machine. It is asked the same questions,
+so a virtual node can run on it: ``NodeConfig(core="c")``. Clock, stop button, faults and readings come from Python, as
+on a board they come from its pins; rules, frames and counters are C's alone. :func:`new_c_node`, :func:`c_drive_output`
+and :func:`c_sampling_instant` do what those of ``faulty_node.py`` do; of its faults they play those of the line, and
+those that come from around the firmware.
 """
 
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Faults of a node, played on purpose and repeatably: one description for every runner.
+"""Faults of a node, played on purpose.
+
+They are repeatable: one description for every runner.
 
 A :class:`Fault` is played by the compiled hooks of ``faulty_link.py`` (bytes under way) and ``faulty_node.py``
 (node, sensors, drive), in simulated time and on a pseudo-terminal alike.

@@ -1,8 +1,9 @@
-"""Line between node and computer, as slow as its baud rate and as damaged as the faults ask for.
+"""Line with delay and damage.
 
-A ``MAIL`` is one way of the line: frames are posted, cut or multiplied into parcels by the faults, and
-fetched once they are due. Without faults what is fetched is what was posted. An attacker on the line hears every
-frame posted, whatever becomes of it, and what he says is not damaged: see `line_attack.py`.
+It lies between node and computer, as slow as its baud rate and as damaged as the faults ask for. A ``MAIL`` is one way
+of the line: frames are posted, cut or multiplied into parcels by the faults, and fetched once they are due. Without
+faults what is fetched is what was posted. An attacker on the line hears every frame posted, whatever becomes of it, and
+what he says is not damaged: see `line_attack.py`.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Node with faults: one sampling instant, with everything that can go wrong in between.
+"""Node with faults, over one sampling instant.
 
 The virtual node (``virtual_node.py``) and the lockstep runner call these same compiled functions; without
 faults they do what ``node/rules.py`` prescribes and nothing else. In each period::

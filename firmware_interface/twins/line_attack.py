@@ -1,7 +1,8 @@
-"""Attacker on the line, or a host that has crashed: well-formed frames that nobody meant to send now.
+"""Attacker on the line, or crashed host.
 
-He hears every frame posted from power-up on, and says again what he has heard (REPLAY, LOOP), or what he makes of it
-(FORGE: he reads session and numbers along, and so knows all that the protocol asks of a command).
+Both send well-formed frames that nobody meant to send now. He hears every frame posted from power-up on, and says again
+what he has heard (REPLAY, LOOP), or what he makes of it (FORGE: he reads session and numbers along, and so knows all
+that the protocol asks of a command).
 """
 
 import numpy as np

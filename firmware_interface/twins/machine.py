@@ -1,9 +1,10 @@
-"""Emulated machine as a whole: one plant, a pseudo-terminal for each device on it, one clock.
+"""Emulated machine on pseudo-terminals.
 
-It steps at `STEP_RATE`, or once per sample where the drive samples by itself and no other device wants more: fewer
-steps are sooner done on a busy computer. In each step the plant advances under the torque the drive made of what it had
-been told before; then every device takes the bytes that have come in, answers, measures, and says what it says
-unasked. Each way of each line is as slow as its baud rate and as damaged as its faults ask for.
+One plant, a pseudo-terminal for each device on it, one clock. It steps at `STEP_RATE`, or once per sample where the
+drive samples by itself and no other device wants more: fewer steps are sooner done on a busy computer. In each step the
+plant advances under the torque the drive made of what it had been told before; then every device takes the bytes that
+have come in, answers, measures, and says what it says unasked. Each way of each line is as slow as its baud rate and as
+damaged as its faults ask for.
 """
 
 import time

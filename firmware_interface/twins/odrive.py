@@ -1,4 +1,6 @@
-"""Twin of an ODrive: the ASCII protocol of firmware 0.5.6, two axes, a latched watchdog.
+"""Twin of an ODrive.
+
+The ASCII protocol of firmware 0.5.6, two axes, a latched watchdog.
 
 Written from the firmware and independent of the driver's codec. It keeps the habits that bite: errors of the watchdog
 come back until it is fed, also while idle; a bad checksum gets no answer, an empty line does; an answer to ``r`` is

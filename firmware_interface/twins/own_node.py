@@ -1,4 +1,7 @@
-"""Twin of our node: the compiled rules of `node.rules`, with every fault of `faulty_node`."""
+"""Twin of our node.
+
+The compiled rules of `node.rules`, with every fault of `faulty_node`.
+"""
 
 import secrets
 

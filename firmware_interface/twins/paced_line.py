@@ -1,4 +1,7 @@
-"""Serial line as slow as its baud rate, played on a pseudo-terminal, which itself has no speed."""
+"""Serial line at its baud rate.
+
+It is played on a pseudo-terminal, which itself has no speed.
+"""
 
 import os
 import time

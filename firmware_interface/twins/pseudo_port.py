@@ -1,4 +1,7 @@
-"""Pseudo-terminal that programs open as a serial port, with the device at its other end."""
+"""Pseudo-terminal as a serial port.
+
+Programs open it as such; the device is at its other end.
+"""
 
 import errno
 import os

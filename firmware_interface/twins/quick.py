@@ -1,8 +1,8 @@
-"""Compiled twins of a VectorNav, a VESC and an ODrive, for machines in simulated time.
+"""Compiled twins for simulated time.
 
-They speak the bytes of the twins on pseudo-terminals (`vectornav`, `vesc`, `odrive`). Those also play faults, and what
-is said before the loop; a test holds the two against each other. What is asked is answered with the readings of that
-instant; the answer is there at the next tick.
+Of a VectorNav, a VESC and an ODrive. They speak the bytes of the twins on pseudo-terminals (`vectornav`, `vesc`,
+`odrive`). Those also play faults, and what is said before the loop; a test holds the two against each other. What is
+asked is answered with the readings of that instant; the answer is there at the next tick.
 """
 
 import math

@@ -1,9 +1,10 @@
-"""Interface of a twin: the behaviour of a device without its line, asked at each step of the emulated machine.
+"""Interface of a twin.
 
-One process (`machine.py`) holds the plant and the twins of all ports, so that they stand on one bicycle.
-It steps at ``STEP_RATE``: hands each twin the bytes that came in, lets the plant advance under the torque of the twin
-that drives, and asks each twin what it says of the new readings. The line's speed and its damage
-are played by the machine, for all twins alike; a twin plays what can be wrong with the device itself.
+A twin is the behaviour of a device without its line, at each step of the emulated machine. One process (`machine.py`)
+holds the plant and the twins of all ports, so that they stand on one bicycle. It steps at ``STEP_RATE``: hands each
+twin the bytes that came in, lets the plant advance under the torque of the twin that drives, and asks each twin what it
+says of the new readings. The line's speed and its damage are played by the machine, for all twins alike; a twin plays
+what can be wrong with the device itself.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,12 @@
-"""Twin of a VectorNav: its registers, the errors it answers, and what it streams on a clock of its own.
+"""Twin of a VectorNav.
 
-It keeps registers 1, 4, 5, 6, 7 and 75 and knows how to read and write them, nothing else; in register 75 it takes
-group 1 only. It measures at 800 Hz from power-up on, whatever the steps of the machine: a message carries the time
-at which it was due, and the readings between two steps are on the straight line from one to the other. What it
-does not measure (yaw, pitch, roll, magnetic field, ...) it sends as zeros: nobody should use them. Its line is not
-slowed by register 5; that is the machine's doing. Whether real sensors look at the baud rate for each output or for
-all together is not known here; this one looks at each.
+Its registers, its error answers, and its stream on a clock of its own. It keeps registers 1, 4, 5, 6, 7 and 75 and
+knows how to read and write them, nothing else; in register 75 it takes group 1 only. It measures at 800 Hz from
+power-up on, whatever the steps of the machine: a message carries the time at which it was due, and the readings between
+two steps are on the straight line from one to the other. What it does not measure (yaw, pitch, roll, magnetic field,
+...) it sends as zeros: nobody should use them. Its line is not slowed by register 5; that is the machine's doing.
+Whether real sensors look at the baud rate for each output or for all together is not known here; this one looks at
+each.
 """
 
 import binascii

@@ -1,8 +1,8 @@
-"""Twin of a VESC: packets, a time-out that the next command ends, faults, a kill switch.
+"""Twin of a VESC.
 
-Its codec is its own. It receives as the firmware does: a false start keeps it waiting for all the bytes it claims, up
-to a packet's greatest length, before it looks one byte further. Numbers are scaled in single precision and
-cut off, not rounded, as the firmware scales them.
+Packets, a time-out that the next command ends, faults, a kill switch. Its codec is its own. It receives as the firmware
+does: a false start keeps it waiting for all the bytes it claims, up to a packet's greatest length, before it looks one
+byte further. Numbers are scaled in single precision and cut off, not rounded, as the firmware scales them.
 
 It plays DRIVE_TRIPS (a fault code), DRIVE_GAIN, DRIVE_LIES, DRIVE_CLAMP, DRIVE_HOLDS, STOP_BUTTON (the kill switch),
 WATCHDOG_DEAD, BUS, RESET and SLOWING (it misses questions). It tells no time, so faults of a clock mean nothing.

@@ -1,4 +1,6 @@
-"""Virtual node: the bytes of the microcontroller on a pseudo-terminal, in front of a plant it is handed.
+"""Virtual node on a pseudo-terminal.
+
+It has the bytes of the microcontroller, in front of a given plant.
 
 It keeps the rules of ``node/rules.py``, its own watchdog included, paces its bytes as the line would at
 its baud rate, and misbehaves as ``faults.py`` says when asked to. A program that opens

@@ -1,1 +1,4 @@
-"""Sensors of place: one driver a file, named in `riderless.firmware_interface.devices.registry`."""
+"""Drivers of the sensors of place.
+
+One a file, named in `riderless.firmware_interface.devices.registry`.
+"""

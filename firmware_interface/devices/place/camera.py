@@ -1,4 +1,6 @@
-"""Camera or motion capture that sends what it sees by UDP, a packet of 44 bytes for each picture.
+"""Driver of a camera or motion capture (UDP).
+
+It sends a packet of 44 bytes for each picture.
 
 The rig's ``path`` is ``udp:ADDRESS:PORT``, on which we listen: ``udp:127.0.0.1:9750`` for a program on this computer,
 an address of a network of its own for another. Low bytes first (docs/place-sensors.md has the table)::

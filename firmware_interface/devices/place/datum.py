@@ -1,7 +1,8 @@
-"""Datum of a satellite receiver: latitude and longitude to metres along the lane and to the right of it.
+"""Datum: latitude and longitude to lane coordinates.
 
-The origin is a point on the lane's middle, ``lane_deg`` the direction in which it is ridden, clockwise from true north.
-On the WGS84 ellipsoid, with M and N its radii of curvature at the origin (meridian and prime vertical)::
+Lane coordinates are metres along the lane and to the right of it. The origin is a point on the lane's middle,
+``lane_deg`` the direction in which it is ridden, clockwise from true north. On the WGS84 ellipsoid, with M and N its
+radii of curvature at the origin (meridian and prime vertical)::
 
     north = M dlat + 0.5 N sin(lat) cos(lat) dlon^2          east = N cos(lat + dlat) dlon
     x = north cos(lane) + east sin(lane)                     y = -north sin(lane) + east cos(lane)

@@ -1,4 +1,6 @@
-"""Distance sensor across the belt: string potentiometer or laser, which sends a line of ASCII for each reading.
+"""Driver of a distance sensor across the belt.
+
+A string potentiometer or laser, which sends a line of ASCII for each reading.
 
 A line ends with CR, LF or both. Whatever stands in it, the ``field``-th number counts (0 is the first): digits with an
 optional sign, decimal point and power of ten. So ``123.4``, ``-.512``, ``1.5e-1``, ``D=0123.4 mm`` and ``7;123.4;OK``

@@ -1,6 +1,7 @@
-"""Frames of one length behind a fixed beginning, found in a stream of bytes that may hold anything else.
+"""Frames of fixed length in a byte stream.
 
-Bytes that cannot be the beginning of a frame are skipped one by one, so a false start swallows nothing.
+They have a fixed beginning; between them the stream may hold anything else. Bytes that cannot be the beginning of a
+frame are skipped one by one, so a false start swallows nothing.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Common parts of sensors of place: they send by themselves, are told nothing, and their settings have ranges."""
+"""Common parts of the sensors of place.
+
+They send by themselves, get no messages, and their settings have ranges.
+"""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,6 @@
-"""Satellite receiver that sends NMEA 0183: GGA, RMC or both, of GPS (``$GP``) or of several systems (``$GN``).
+"""Driver of a satellite receiver by NMEA 0183.
+
+GGA, RMC or both, of GPS (``$GP``) or of several systems (``$GN``).
 
 A sentence is ``$`` + talker (two letters) + kind (three) + fields with commas + ``*`` + the exclusive or of all bytes
 between, as two hexadecimal digits, and a line's end. Of a sentence count::

@@ -1,4 +1,6 @@
-"""Satellite receiver of u-blox that sends UBX-NAV-PVT: position, velocity and time of one epoch in 100 bytes.
+"""Driver of a u-blox receiver by UBX-NAV-PVT.
+
+Position, velocity and time of one epoch in 100 bytes.
 
 A frame is ``B5 62 | class 01 | id 07 | length 92, 2 bytes | payload | check, 2 bytes``, low bytes first. The check is
 Fletcher's of 8 bits over class, id, length and payload. Of the payload is read (offset, kind, unit):

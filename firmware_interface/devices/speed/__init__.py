@@ -1,1 +1,4 @@
-"""Devices that keep the speed: a treadmill's belt, or a motor on the rear wheel."""
+"""Drivers of what keeps the speed.
+
+A treadmill's belt, or a motor on the rear wheel.
+"""

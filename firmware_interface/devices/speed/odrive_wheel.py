@@ -1,8 +1,9 @@
-"""ODrive that drives the rear wheel, firmware 0.5, by its ASCII protocol with checksums.
+"""Driver of an ODrive on the rear wheel.
 
-Ten times a second it is told its speed by ``v``, which feeds its watchdog, and asked three things: state, position and
-speed, error. Their forms (a whole number, a pair, a whole number) differ from neighbour to neighbour. So an answer that
-is lost or comes late is found out by the next one, and a batch counts only when it is whole.
+Firmware 0.5, by its ASCII protocol with checksums. Ten times a second it is told its speed by ``v``, which feeds its
+watchdog, and asked three things: state, position and speed, error. Their forms (a whole number, a pair, a whole number)
+differ from neighbour to neighbour. So an answer that is lost or comes late is found out by the next one, and a batch
+counts only when it is whole.
 
 As soon as it shall not run, its axis is made idle: the motor is loose and the wheel rolls out. The watchdog of
 `WHEEL_WATCHDOG` s does the same, and is latched: once the wheel ran, it is cleared only while it is told not to run.

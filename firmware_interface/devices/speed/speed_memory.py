@@ -1,7 +1,7 @@
-"""Places in the link's memory by which the loop and a drive of the speed speak to one another, whatever its protocol.
+"""Memory shared by loop and speed drive.
 
-The loop leaves an order there, ten times a second, and reads what was heard. The driver takes the order when it is
-asked to speak, and knows no clock.
+These places of the link's memory are the same whatever the drive's protocol. The loop leaves an order there, ten times
+a second, and reads what was heard. The driver takes the order when it is asked to speak, and knows no clock.
 """
 
 from riderless.firmware_interface.kernels import njit

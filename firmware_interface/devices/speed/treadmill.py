@@ -1,8 +1,9 @@
-"""Treadmill: a small protocol of our own, some ten frames a second each way (docs/speed-drive.md has every byte).
+"""Driver of a treadmill.
 
-Frames are those of our node: COBS, a CRC-16, a zero byte (`riderless.firmware_interface.framing`). The computer says at
-which speed the belt shall run, the belt says how fast it runs. A belt that hears nothing for half a second comes to
-rest by itself and stays there until it is told not to run: a program that died leaves no running belt.
+A small protocol of our own, some ten frames a second each way (docs/speed-drive.md has every byte). Frames are those of
+our node: COBS, a CRC-16, a zero byte (`riderless.firmware_interface.framing`). The computer says at which speed the
+belt shall run, the belt says how fast it runs. A belt that hears nothing for half a second comes to rest by itself and
+stays there until it is told not to run: a program that died leaves no running belt.
 
 A report's status has the bits of `riderless.firmware_interface.devices.speed.speed_memory`, where the loop's orders lie
 too.

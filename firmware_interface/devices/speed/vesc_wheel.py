@@ -1,8 +1,9 @@
-"""VESC that drives the rear wheel, by its packets: told a speed ten times a second, and asked how fast it turns.
+"""Driver of a VESC on the rear wheel.
 
-It is told SET_RPM, in electrical revolutions per minute. As soon as it shall not run it is told a brake current of
-zero: the motor is loose and the wheel rolls out, for a wheel that brakes takes the tyre's grip from a bicycle that
-nobody steers. Its own time-out (VESC Tool, App Settings, General) does the same, with a brake current of 0 there.
+By its packets, ten times a second: a speed is set, and the wheel's speed requested. It is told SET_RPM, in electrical
+revolutions per minute. As soon as it shall not run it is told a brake current of zero: the motor is loose and the wheel
+rolls out, for a wheel that brakes takes the tyre's grip from a bicycle that nobody steers. Its own time-out (VESC Tool,
+App Settings, General) does the same, with a brake current of 0 there.
 
 Each question is answered with speed, supply, fault and status. An answer has no number, so a VESC that
 said the same again and again would not be noticed by that; the wheel's own sensor shows what it does.

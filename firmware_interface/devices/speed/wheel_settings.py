@@ -1,4 +1,7 @@
-"""Settings that a drive of the rear wheel has, whatever it speaks."""
+"""Settings of a drive of the rear wheel.
+
+They are the same for all protocols.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Twin of a camera or motion capture that sends packets by UDP."""
+"""Twin of a camera or motion capture.
+
+It sends packets by UDP.
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Twin of the distance sensor across the belt: a line of ASCII for each reading, some time after it was taken."""
+"""Twin of the distance sensor.
+
+A line of ASCII for each reading across the belt, some time after it was taken.
+"""
 
 from collections.abc import Mapping
 

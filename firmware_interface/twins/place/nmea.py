@@ -1,4 +1,7 @@
-"""Twin of a satellite receiver that sends NMEA 0183: an RMC and a GGA of several systems for each epoch."""
+"""Twin of an NMEA 0183 satellite receiver.
+
+It sends an RMC and a GGA of several systems for each epoch.
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Sender of UDP packets in place of a pseudo-terminal, for a twin that speaks so."""
+"""Sender of UDP packets for a twin.
+
+It takes the place of a pseudo-terminal.
+"""
 
 import os
 import socket

@@ -1,4 +1,7 @@
-"""Twin of a satellite receiver: its habits, and its place on the ellipsoid."""
+"""Common parts of satellite receiver twins.
+
+A receiver's habits, and its place on the ellipsoid.
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Sensors of place by their names: what each writes, and a twin of each.
+"""Senders and twins of place sensors, by name.
 
 What writes is reached through its address, so that simulated time compiles for the sensors a machine has.
 """

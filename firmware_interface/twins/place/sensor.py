@@ -1,9 +1,10 @@
-"""Twin of a sensor of place, whatever it writes: what it sees, how noisy and late that is, and what can go wrong.
+"""Twin of a sensor of place.
 
-It sees the place of its target on the bicycle, x_P + x cos psi and y_P + x sin psi - z sin phi, with noise; now and
-then a reading is missing (`dropout`) or far off (`stray`), and a satellite receiver's place jumps for some seconds, as
-by a reflection (`jumps`). The core serves lockstep and pseudo-terminals alike; each kind of sensor adds how a reading
-is written. What can go wrong on purpose is a `PlaceFault`.
+For any protocol: what it measures, with its noise, delay and faults. It sees the place of its target on the bicycle,
+x_P + x cos psi and y_P + x sin psi - z sin phi, with noise; now and then a reading is missing (`dropout`) or far off
+(`stray`), and a satellite receiver's place jumps for some seconds, as by a reflection (`jumps`). The core serves
+lockstep and pseudo-terminals alike; each kind of sensor adds how a reading is written. What can go wrong on purpose is
+a `PlaceFault`.
 """
 
 import math

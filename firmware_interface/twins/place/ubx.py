@@ -1,4 +1,4 @@
-"""Twin of a satellite receiver that sends UBX-NAV-PVT."""
+"""Twin of a UBX-NAV-PVT satellite receiver."""
 
 import math
 

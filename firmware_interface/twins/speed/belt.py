@@ -1,4 +1,7 @@
-"""Emulated belt of a treadmill: how it moves, what it hears and says. Compiled, for simulated time and for its twin."""
+"""Emulated belt of a treadmill.
+
+Its motion and messages, compiled for simulated time and for its twin.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""Twin of an ODrive on the rear wheel: its lines by a codec of their own, on the emulated belt's motion.
+"""Twin of an ODrive on the rear wheel.
+
+Its lines have a codec of their own; the wheel moves as the emulated belt.
 
 It obeys a speed only in closed loop; a second request for closed loop lets go. Its watchdog is fed by ``v`` and latched
 until ``sc``. A line with a wrong checksum gets no answer.

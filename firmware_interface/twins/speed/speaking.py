@@ -1,6 +1,7 @@
-"""Drives that keep a speed, by their names: the emulated wheel or belt, and how each hears and speaks.
+"""Speed drives for simulated time, by name.
 
-Both are reached through their addresses, so that simulated time compiles for the drive that a machine has.
+Each has the emulated wheel or belt, and functions that receive and send. Both are reached through their addresses, so
+that simulated time compiles for the drive that a machine has.
 """
 
 from collections.abc import Mapping, Sequence

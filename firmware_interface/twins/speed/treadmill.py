@@ -1,4 +1,7 @@
-"""Twin of a treadmill behind its line: the emulated belt, stepped by the machine it stands in."""
+"""Twin of a treadmill behind its line.
+
+The emulated belt is stepped by the machine it stands in.
+"""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Twin of a VESC on the rear wheel: its packets by a codec of their own, on the emulated belt's motion.
+"""Twin of a VESC on the rear wheel.
 
-Its time-out ends with the next command. It answers what it is asked at its next step. A wheel that is told no speed
-rolls out.
+Its packets have a codec of their own; the wheel moves as the emulated belt. Its time-out ends with the next command. It
+answers what it is asked at its next step. A wheel that is told no speed rolls out.
 """
 
 import binascii
