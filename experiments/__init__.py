@@ -1,6 +1,7 @@
-"""Experiments with the loop: analysis of recordings, campaigns, reports; and the command line.
+"""Experiments with the loop.
 
-`from experiments import analyze` imports what it needs when it is asked for.
+Analysis of recordings, campaigns, reports, and the command line. `from experiments import analyze` imports what it
+needs when it is asked for.
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Matrices here are small: threads of BLAS that wait for one another cost more than they do.
+"""Restriction of BLAS to one thread.
 
-Beside a busy processor an exponential of four by four takes 37 ms instead of 0.07, and a verdict twice the time of a
-processor on an idle machine.
+Matrices here are small, and threads that wait for one another cost more than they save. Beside a busy processor an
+exponential of four by four takes 37 ms instead of 0.07, and a verdict twice the time of a processor on an idle machine.
 """
 
 import os

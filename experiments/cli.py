@@ -1,7 +1,8 @@
-"""Command line `riderless`. Each command is one file in `commands/` and one line here.
+"""Command line `riderless`.
 
-Only what the help needs is imported here; each command imports its rooms when it is called, so that
-`riderless --help` answers at once. The help is plain text, as boxes and colours would cost as much again.
+Each command is one file in `commands/` and one line here. Only what the help needs is imported here; each command
+imports its rooms when it is called, so that `riderless --help` answers at once. The help is plain text, as boxes and
+colours would cost as much again.
 """
 
 import os

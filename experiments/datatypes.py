@@ -1,6 +1,7 @@
-"""Data types that travel through the analysis: Response -> Segment -> Fit -> Prediction -> Comparison.
+"""Data types of the analysis.
 
-Each is frozen and says where a number came from. `repr` is one line, a notebook shows a small table, without arrays.
+They are Response -> Segment -> Fit -> Prediction -> Comparison. Each is frozen and says where a number came from.
+`repr` is one line, a notebook shows a small table, without arrays.
 """
 
 import mmap

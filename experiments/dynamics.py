@@ -1,8 +1,9 @@
-"""Linear motion of a machine that theory predicts, as a function of everything about the machine that is uncertain.
+"""Linear motion of a machine, by uncertain quantities.
 
-The 25 parameters of the bicycle are uncertain, and so are speed, drive and friction of the machine around it.
-Bands around a prediction, the search for what would explain a disagreement and the identification of parameters
-all move the same named quantities: those of `riderless.models.parameters` and those of `MACHINE_QUANTITIES`.
+Theory predicts it as a function of everything about the machine that is uncertain. The 25 parameters of the bicycle are
+uncertain, and so are speed, drive and friction of the machine around it. Bands around a prediction, the search for what
+would explain a disagreement and the identification of parameters all move the same named quantities: those of
+`riderless.models.parameters` and those of `MACHINE_QUANTITIES`.
 """
 
 import math

@@ -1,8 +1,9 @@
-"""Law of a lab's controller: a steer torque from lean, steer and their rates, held, late and through a slow drive.
+"""Feedback law of a lab's controller.
 
-The loop stays continuous, so that a recording may have any rate. A value that is held for a period is half a period
-late on average. A pure delay tau is the quotient of polynomials that agrees with exp(-s tau) to the fifth order (Pade
-2/3): for a weave of 12 rad/s and 35 ms it is wrong by 1e-6. A drive's lag is a state of its own.
+A steer torque from lean, steer and their rates, held, late and through a slow drive. The loop stays continuous, so that
+a recording may have any rate. A value that is held for a period is half a period late on average. A pure delay tau is
+the quotient of polynomials that agrees with exp(-s tau) to the fifth order (Pade 2/3): for a weave of 12 rad/s and 35
+ms it is wrong by 1e-6. A drive's lag is a state of its own.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,7 @@
-"""Short texts and small HTML tables with which results show themselves at a prompt and in a notebook."""
+"""Notebook and prompt display of results.
+
+Short texts and small HTML tables.
+"""
 
 from collections.abc import Mapping
 from html import escape

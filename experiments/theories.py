@@ -1,4 +1,7 @@
-"""Theories of the machines that were recorded: which bicycle moves in a recording, and which feedback moves with it."""
+"""Theories of the recorded machines.
+
+They tell which bicycle moves in a recording, and which feedback moves with it.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Analyse responses: windows -> fits -> predictions -> comparisons, the same for every kind of recording."""
+"""Analysis of responses.
+
+Windows -> fits -> predictions -> comparisons, the same for every kind of recording.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,8 @@
-"""Data package of a campaign (Frictionless Data Package, version 1): runs as tables, with what each column means.
+"""Data package of a campaign.
 
-A folder with ``datapackage.json`` is what a repository of research data takes: every file has its path, size and hash,
-every column its type, unit and meaning; sensors, bicycles, controllers and the licence stand beside them.
+By the Frictionless Data Package standard, version 1: runs as tables, with what each column means. A folder with
+``datapackage.json`` is what a repository of research data takes: every file has its path, size and hash, every column
+its type, unit and meaning; sensors, bicycles, controllers and the licence stand beside them.
 """
 
 import hashlib

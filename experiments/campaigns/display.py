@@ -1,4 +1,7 @@
-"""Display of a campaign: what a person is shown, told and asked while it goes on; by default nothing."""
+"""Display of a campaign, by default silent.
+
+It tells what a person is shown and asked while the campaign goes on.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext

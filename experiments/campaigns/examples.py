@@ -1,4 +1,7 @@
-"""Example files of the documentation, in a clone and in an installed package."""
+"""Example files of the documentation.
+
+They are found in a clone and in an installed package.
+"""
 
 from pathlib import Path
 

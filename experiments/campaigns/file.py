@@ -1,4 +1,7 @@
-"""Campaign files (TOML), checked key by key; units stand in the names of the keys."""
+"""Campaign files (TOML), checked key by key.
+
+Units stand in the names of the keys.
+"""
 
 import hashlib
 import json

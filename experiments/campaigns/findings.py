@@ -1,4 +1,7 @@
-"""Findings of a campaign: analysis of the kicked runs, frequency responses of those with a torque played, report."""
+"""Findings of a campaign.
+
+Analysis of the kicked runs, frequency responses of those with a torque played, report.
+"""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,7 +1,8 @@
-"""Folder of a campaign: what has been measured lies in the run folders, what was wanted in `campaign.json`.
+"""Folder of a campaign.
 
-A campaign that was stopped goes on in its folder: runs that ended in success are kept and not made again, all others
-are kept too, with their reason, and made again. A run that was killed has no stop record and says so.
+The run folders have what was measured, `campaign.json` has what was wanted. A campaign that was stopped goes on in its
+folder: runs that ended in success are kept and not made again, all others are kept too, with their reason, and made
+again. A run that was killed has no stop record and says so.
 """
 
 import errno

@@ -1,4 +1,7 @@
-"""Old gains, rig, campaign, mapping, path and readings files as this version writes them; comments and order stay."""
+"""Migration of old files to this version.
+
+Gains, rig, campaign, mapping, path and readings files; comments and order stay.
+"""
 
 import tomllib
 from collections.abc import Callable

@@ -1,8 +1,9 @@
-"""Foresight of a campaign: which errors it would see, what hides the others, and what would make it see more.
+"""Power analysis of a campaign by rehearsal.
 
-Each condition is rehearsed `REHEARSALS` times, with other noise and as other bicycles drawn from the deviations, and
-the windows stand for those of the experiment, under the noise of the rig's instruments: wind, a belt or a hand add to
-that. Repeats give as many windows more.
+It tells which errors the campaign would see, what hides the others, and what would make it see more. Each condition is
+rehearsed `REHEARSALS` times, with other noise and as other bicycles drawn from the deviations, and the windows stand
+for those of the experiment, under the noise of the rig's instruments: wind, a belt or a hand add to that. Repeats give
+as many windows more.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

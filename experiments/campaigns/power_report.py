@@ -1,4 +1,7 @@
-"""Errors that a campaign would see, foreseen before its runs: in words, in `campaign.json` and back, in the report."""
+"""Report of a campaign's detectable errors.
+
+They are foreseen before its runs: in words, in `campaign.json` and back, in the report.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
-"""Rehearsal of a condition in simulated time: it must end well, and stay away from every limit.
+"""Rehearsal of a condition in simulated time.
 
-A condition that is refused says which limit it would pass, by how much, and what to change.
+It must end well, and stay away from every limit. A condition that is refused says which limit it would pass, by how
+much, and what to change.
 """
 
 import tempfile

@@ -1,4 +1,7 @@
-"""Runs of a campaign: every condition in simulated or real time, every attempt kept."""
+"""Runs of a campaign.
+
+Every condition in simulated or real time, every attempt kept.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Campaigns from plan to report: plan, rehearse, run or go on, analyse."""
+"""Campaigns from plan to report.
+
+Plan, rehearse, run or go on, analyse.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

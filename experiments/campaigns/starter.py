@@ -1,6 +1,7 @@
-"""Files to begin with: an example of each kind of file that a person writes, in a folder, and what to type next.
+"""Starter folder with example files.
 
-The examples are those of the docs (`riderless.experiments.campaigns.examples`).
+It has an example of each kind of file that a person writes, and tells what to type next. The examples are those of the
+docs (`riderless.experiments.campaigns.examples`).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Many runs at once: on the cores of this machine, or on a Dask cluster.
+"""Parallel runs, locally or on Dask.
 
 `spread` hands out any function over any arguments; `simulate_all` does it with runs in simulated time.
 """

@@ -1,4 +1,4 @@
-"""Design for a drive that obeys a steer rate or angle, as `riderless design --drive` shows it."""
+"""`riderless design --drive`: a rate or angle drive."""
 
 from collections.abc import Sequence
 from pathlib import Path

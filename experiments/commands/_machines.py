@@ -1,4 +1,4 @@
-"""Rig and port paths from the arguments of a command."""
+"""Rig and port paths from command arguments."""
 
 import os
 import webbrowser

@@ -1,4 +1,7 @@
-"""Options that several commands share, and what each of them asks for."""
+"""Options that several commands share.
+
+Each tells what it asks for.
+"""
 
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,7 @@
-"""Option of a path that is ridden, for `run` and `simulate`: read, checked, and how long it takes."""
+"""Path option of `run` and `simulate`.
+
+The path is read and checked, and the time to ride it computed.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,7 @@
-"""`riderless calibrate --pull-test`: what a drive really makes, from a table of command against spring balance."""
+"""`riderless calibrate --pull-test`: a drive's true torque.
+
+It comes from a table of command against spring balance.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

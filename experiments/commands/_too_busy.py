@@ -1,4 +1,7 @@
-"""Exit code of a computer that was too busy for a ride, and the floor beside a ride."""
+"""Exit code of a computer too busy.
+
+Also the floor beside a ride.
+"""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Greatest whole numbers that options take: a list of so many things, or so many processes, still fits in memory."""
+"""Greatest whole numbers that options take.
+
+A list of so many things, or so many processes, still fits in memory.
+"""
 
 MOST_CASES = 1_000_000  # days of work on one computer
 MOST_JOBS = 256  # processes of some 100 MB each

@@ -1,4 +1,4 @@
-"""`riderless analyze`: windows, fits and comparison of logs, ours or others'."""
+"""`riderless analyze`: windows, fits and comparison of logs."""
 
 from pathlib import Path
 from typing import Annotated

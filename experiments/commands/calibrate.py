@@ -1,4 +1,4 @@
-"""`riderless calibrate`: offsets, mounting, zeros, signs, wheel and drive of a machine, measured and written down."""
+"""`riderless calibrate`: calibration of a machine."""
 
 from contextlib import ExitStack
 from functools import partial

@@ -1,4 +1,4 @@
-"""`riderless campaign`: the main job, from bicycles to a report."""
+"""`riderless campaign`: from bicycles to a report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

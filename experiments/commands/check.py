@@ -1,4 +1,4 @@
-"""`riderless check`: is this machine wired as its rig says, and is it safe to arm?"""
+"""`riderless check`: wiring and safety before arming."""
 
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`riderless cite`: BibTeX of the sources that a report rests on."""
+"""`riderless cite`: BibTeX of a report's sources."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless compare`: own equations of the bicycle against ours."""
+"""`riderless compare`: equations of a user beside ours."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

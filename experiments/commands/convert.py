@@ -1,4 +1,4 @@
-"""`riderless convert`: a bicycle from and to the files of other programs."""
+"""`riderless convert`: bicycle files of other programs."""
 
 from pathlib import Path
 from typing import Annotated

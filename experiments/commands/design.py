@@ -1,4 +1,4 @@
-"""`riderless design`: gains over speed, with what they promise."""
+"""`riderless design`: gains over speed."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

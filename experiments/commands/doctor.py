@@ -1,4 +1,4 @@
-"""`riderless doctor`: versions, system and settings, to paste into a report of a fault."""
+"""`riderless doctor`: versions, system and settings."""
 
 from typing import Annotated
 

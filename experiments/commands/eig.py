@@ -1,4 +1,4 @@
-"""`riderless eig`: canonical matrices, critical speeds, eigenvalues over speed."""
+"""`riderless eig`: matrices, critical speeds, eigenvalues."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""`riderless emulate`: a virtual bicycle as a serial device."""
+"""`riderless emulate`: virtual bicycle as serial device."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless faults`: break the machine in every way thought of, thousands of times, and see it end safe."""
+"""`riderless faults`: fault injection, thousands of cases."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`riderless hazards`: what can go wrong beside this machine, what guards against it, and what is left."""
+"""`riderless hazards`: hazards, guards and residual risk."""
 
 from pathlib import Path
 from typing import Annotated

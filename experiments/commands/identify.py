@@ -1,4 +1,4 @@
-"""`riderless identify`: parameters of bicycle and machine from all windows of a campaign together."""
+"""`riderless identify`: parameters from a campaign's windows."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless info`: what a run holds and how it ended."""
+"""`riderless info`: content and end of a run."""
 
 from pathlib import Path
 from typing import Annotated

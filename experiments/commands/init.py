@@ -1,4 +1,4 @@
-"""`riderless init`: an example of each file that a person writes, to begin with."""
+"""`riderless init`: example files to begin with."""
 
 from pathlib import Path
 from typing import Annotated

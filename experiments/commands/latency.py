@@ -1,4 +1,4 @@
-"""`riderless latency`: does this computer wake on time?"""
+"""`riderless latency`: latency test of this computer."""
 
 from contextlib import ExitStack
 from dataclasses import replace

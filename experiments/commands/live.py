@@ -1,4 +1,4 @@
-"""`riderless live`: the page beside a machine, or a finished run or a log of others on the same page."""
+"""`riderless live`: page of a run or recording."""
 
 import sys
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""`riderless load`: a payload on a bicycle, or off again."""
+"""`riderless load`: payload on or off a bicycle."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless margins`: how a controller of any kind closes the loop, over speed."""
+"""`riderless margins`: closed loop over speed."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

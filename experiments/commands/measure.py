@@ -1,4 +1,4 @@
-"""`riderless measure`: a bicycle from a lab's readings."""
+"""`riderless measure`: bicycle from a lab's readings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

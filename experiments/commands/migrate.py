@@ -1,4 +1,4 @@
-"""`riderless migrate`: old gains, rig, campaign, mapping and path files, rewritten."""
+"""`riderless migrate`: old files in the new format."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless modes`: how lean and steer move together in each mode."""
+"""`riderless modes`: mode shapes of lean and steer."""
 
 from pathlib import Path
 from typing import Annotated

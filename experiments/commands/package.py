@@ -1,4 +1,4 @@
-"""`riderless package`: runs as a data package that a repository takes."""
+"""`riderless package`: runs as a data package."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless paper`: table, figures and sources of a report, as a paper takes them."""
+"""`riderless paper`: table, figures and sources."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless path`: what a path asks of a bicycle, beside the limits, before anybody rides it."""
+"""`riderless path`: demands of a path beside limits."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""`riderless period`: period of small swings from a recording or a stopwatch."""
+"""`riderless period`: period of small swings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

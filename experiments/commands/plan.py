@@ -1,4 +1,4 @@
-"""`riderless plan`: on paper, which sensors, speeds, controllers and minutes give which precision."""
+"""`riderless plan`: precision of a planned experiment."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated

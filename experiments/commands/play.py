@@ -1,4 +1,4 @@
-"""`riderless play`: an emulated bicycle in the browser, to kick and to break."""
+"""`riderless play`: emulated bicycle in the browser."""
 
 from contextlib import ExitStack
 from pathlib import Path

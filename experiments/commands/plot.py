@@ -1,4 +1,4 @@
-"""`riderless plot`: one recording over time, as a picture."""
+"""`riderless plot`: one recording over time."""
 
 from pathlib import Path
 from typing import Annotated

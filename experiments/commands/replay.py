@@ -1,4 +1,4 @@
-"""`riderless replay`: a run's raw bytes through the tick again."""
+"""`riderless replay`: raw bytes through the tick."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`riderless run`: a controller on a bicycle, real or emulated."""
+"""`riderless run`: controller on a bicycle."""
 
 from collections.abc import Callable
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""`riderless simulate`: bicycles in simulated time, one or many."""
+"""`riderless simulate`: bicycles in simulated time."""
 
 from collections.abc import Sequence
 from math import degrees, radians

@@ -1,4 +1,4 @@
-"""`riderless turns`: steady turns of the nonlinear bicycle and whether it stays in them."""
+"""`riderless turns`: steady turns and their stability."""
 
 from pathlib import Path
 from typing import Annotated

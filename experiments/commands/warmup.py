@@ -1,4 +1,4 @@
-"""`riderless warmup`: compile everything now, so that nothing is compiled beside a bicycle."""
+"""`riderless warmup`: compilation before any ride."""
 
 from typing import Annotated
 

@@ -1,7 +1,8 @@
-"""Hand that kicks an emulated bicycle when told to, from the process that watches it.
+"""Hand that kicks an emulated bicycle.
 
-A few numbers carry the wish to the bicycle, and back when the kick began. The bicycle may live in a process of its
-own: the numbers are shared memory, and the time is that of the monotonic clock that both processes share.
+The process that watches the bicycle orders the kick. A few numbers carry the wish to the bicycle, and back when the
+kick began. The bicycle may live in a process of its own: the numbers are shared memory, and the time is that of the
+monotonic clock that both processes share.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Margins of any controller on any rig, and whether the weave can be measured with it after kicks by hand."""
+"""Margins and measurability of a controller.
+
+For any controller on any rig; measured is the weave after kicks by hand.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Emulated bicycle to play with: kicks, wind, speed and faults, asked for while it rides."""
+"""Emulated bicycle to play with.
+
+Kicks, wind, speed and faults are requested while it rides.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, MutableSequence

@@ -1,4 +1,7 @@
-"""Emulated bicycle on a stand, moved by hand, as devices on pseudo-terminals: for checks and calibrations."""
+"""Emulated bicycle on a stand, on pseudo-terminals.
+
+It is moved by hand, for checks and calibrations.
+"""
 
 import os
 from collections.abc import MutableSequence

@@ -1,4 +1,6 @@
-"""Choice of what to measure: greedy, by what a measurement tells for the time it takes, then by exchange.
+"""Choice of measurements: greedy, then by exchange.
+
+Greedy by what a measurement tells for the time it takes.
 
 What n measurements tell of p quantities is the sum of their Fisher informations. Of the q combinations asked for, the
 rest being nuisance, the determinant of the covariance is to be small (D_s-optimality; Atkinson, Donev and Tobias 2007,

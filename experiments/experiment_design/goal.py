@@ -1,4 +1,7 @@
-"""Goal of an experiment: quantities of a machine, eigenvalues of its bicycle, or which of two models is true."""
+"""Goal of an experiment.
+
+Quantities of a machine, eigenvalues of its bicycle, or which of two models is true.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,9 @@
-"""Knowledge of quantities that grows from window to window: output error, one linearisation of each window.
+"""Knowledge of quantities, updated window by window.
 
-A window is linearised about what is known when it comes, and again when what is known has moved on by more than
-`RELINEARISED` of a quantity's usual deviation. The values are then those of one Gauss-Newton step of
-`riderless.experiments.analysis.identification.identify` over all windows, and the covariance is the same sandwich.
+By output error, with one linearisation of each window. A window is linearised about what is known when it comes, and
+again when what is known has moved on by more than `RELINEARISED` of a quantity's usual deviation. The values are then
+those of one Gauss-Newton step of `riderless.experiments.analysis.identification.identify` over all windows, and the
+covariance is the same sandwich.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,8 @@
-"""Windows of a kick on paper: what a machine that nobody has built yet would record, without its noise.
+"""Predicted windows of a kick, without noise.
 
-The motion is that of the theory with which recordings are compared; what is cut out of it is an `AveragedWindow`,
-as of a recording. The noise of the sensors is in the theory, which counts it in the information.
+They are what a machine that nobody has built yet would record. The motion is that of the theory with which recordings
+are compared; what is cut out of it is an `AveragedWindow`, as of a recording. The noise of the sensors is in the
+theory, which counts it in the information.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,9 @@
-"""Plan of an experiment on paper: which sensors, speeds, controllers, kicks and minutes give which precision.
+"""Plan of an experiment.
 
-Every combination is one measurement, a run of some kicks at one speed. Its Fisher information is that of the windows
-that theory foretells (`paper_windows.py`); from these the best plan of a given time is chosen (`choice.py`), and an
-equally spaced grid of the same time stands beside it.
+It tells which sensors, speeds, controllers, kicks and minutes give which precision. Every combination is one
+measurement, a run of some kicks at one speed. Its Fisher information is that of the windows that theory foretells
+(`paper_windows.py`); from these the best plan of a given time is chosen (`choice.py`), and an equally spaced grid of
+the same time stands beside it.
 """
 
 from collections.abc import Callable, Mapping, Sequence

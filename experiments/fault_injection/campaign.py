@@ -1,4 +1,7 @@
-"""Fault campaign in simulated time: thousands of cases, on all cores, in any order and with the same result."""
+"""Fault campaign in simulated time.
+
+Thousands of cases, on all cores, in any order and with the same result.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,7 @@
-"""Cases: one bicycle, one controller, one fault or a few at their moments, all drawn from a seed and a number."""
+"""Cases of the fault campaign.
+
+One bicycle, one controller, one fault or a few at their moments, all drawn from a seed and a number.
+"""
 
 import math
 from collections.abc import Sequence

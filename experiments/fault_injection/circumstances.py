@@ -1,4 +1,7 @@
-"""Circumstances of a ride: wind, noise, turns, ramps of speed and the like, none of which may stop it."""
+"""Circumstances of a ride.
+
+Wind, noise, turns, ramps of speed and the like, none of which may stop it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace

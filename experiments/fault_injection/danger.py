@@ -1,8 +1,8 @@
-"""Danger of a played case: how near it came to what must never happen, as numbers that a search can climb.
+"""Danger of a played case, as numbers.
 
-Two things must never happen, whatever the fault: torque for long on a bicycle that truly leans beyond its limit, and
-a drive that is moved by commands that are not new. Both are read from the drive's own diary, never from what the loop
-believed.
+They measure how near it came to what must never happen, so that a search can climb them. Two things must never happen,
+whatever the fault: torque for long on a bicycle that truly leans beyond its limit, and a drive that is moved by
+commands that are not new. Both are read from the drive's own diary, never from what the loop believed.
 """
 
 from dataclasses import dataclass

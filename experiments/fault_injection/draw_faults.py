@@ -1,4 +1,7 @@
-"""Draw of the faults of a threat: their sizes, times, chances and places."""
+"""Random draw of a threat's faults.
+
+Their sizes, times, chances and places.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
-"""Judge of a case: was the promise kept, by the rows of the log and the drive's own record, not by the supervisor?
+"""Judge of a case: promise kept or broken.
 
-What is demanded of every case, whatever the fault:
+By the rows of the log and the drive's own record, not by the supervisor. What is demanded of every case, whatever the
+fault:
 
 * it ends in DISARMED or FAULT with the drive off and no torque, and a FAULT has a cause that is one;
 * the drive was never asked for more torque, nor for a faster change of it, than the limits allow, and for

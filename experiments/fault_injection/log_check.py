@@ -1,4 +1,7 @@
-"""Log of a case on disk: written as a run writes it, read back, and put through the tick again."""
+"""Check of a case's log on disk.
+
+It is written as a run writes it, read back, and put through the tick again.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

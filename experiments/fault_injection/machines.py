@@ -1,4 +1,7 @@
-"""Machines of the cases: bicycles, each with a controller, and the speeds at which they ride."""
+"""Machines of the fault cases.
+
+Bicycles, each with a controller, and the speeds at which they ride.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cache

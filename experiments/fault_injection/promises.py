@@ -1,8 +1,9 @@
-"""Promises of the faults of a case, kept or not: of one alone its `Threat`'s, of a set what can be promised of it.
+"""Promises for a case's faults.
 
-In a set a fault that is promised to stop the run must stop it still, in its time and what the others may cost: the
-slack of their late commands, the silence that a line may have before it is called stale, and a ramp. Causes need not
-name it, for another fault may have been first, and what is borne alone need not be borne together.
+A single fault has that of its `Threat`, a set what can be promised of it. In a set a fault that is promised to stop the
+run must stop it still, in its time and what the others may cost: the slack of their late commands, the silence that a
+line may have before it is called stale, and a ramp. Causes need not name it, for another fault may have been first, and
+what is borne alone need not be borne together.
 
 Four things are excepted, each with its reason:
 

@@ -1,4 +1,7 @@
-"""Plan of a case's ride: when it is armed, released, kicked and stopped, and when faults may begin."""
+"""Plan of a case's ride.
+
+The times at which it is armed, released, kicked and stopped, and at which faults may begin.
+"""
 
 import math
 from dataclasses import dataclass

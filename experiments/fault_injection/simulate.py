@@ -1,4 +1,7 @@
-"""Play of a case: the real loop, in simulated time, against a node that misbehaves."""
+"""Play of a case in simulated time.
+
+The real loop, against a node that misbehaves.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,7 @@
-"""Table of a fault campaign: one row for each fault, in simulated or real time."""
+"""Summary table of a fault campaign.
+
+One row for each fault, in simulated or real time.
+"""
 
 import math
 from collections import Counter

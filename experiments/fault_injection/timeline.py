@@ -1,4 +1,7 @@
-"""Timeline of one case: what happened when, on both sides of the wire."""
+"""Timeline of one case.
+
+Events in order, on both sides of the wire.
+"""
 
 import numpy as np
 

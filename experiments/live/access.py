@@ -1,8 +1,9 @@
-"""Admission to the live server: which addresses it may be called by, which pages may speak to it, and the token.
+"""Access control of the live server.
 
-A page of another site that a browser has open may try to reach a server on this computer. Its Origin gives it away, and
-a name that was bent to this computer (DNS rebinding) shows in Host. Another user of this computer, and another
-computer, can send any header: only the token in the printed address tells them from the operator's page.
+Addresses it may be called by, pages that may speak to it, and the token. A page of another site that a browser has open
+may try to reach a server on this computer. Its Origin gives it away, and a name that was bent to this computer (DNS
+rebinding) shows in Host. Another user of this computer, and another computer, can send any header: only the token in
+the printed address tells them from the operator's page.
 """
 
 import hmac

@@ -1,7 +1,7 @@
-"""Teller beside a running machine: finds the run, says what it is, and goes on to tell what happens.
+"""Narration beside a running machine.
 
-Rows and STOP need no teller: the server reads and writes the run's memory itself. Nothing here can slow the loop, and
-nothing that happens here reaches the machine.
+It finds the run, introduces it, and reports what happens. Rows and STOP need no teller: the server reads and writes the
+run's memory itself. Nothing here can slow the loop, and nothing that happens here reaches the machine.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Page of an emulated machine: the bicycle itself, and the program that runs it as long as one is connected."""
+"""Page of an emulated machine.
+
+The bicycle itself, and the program that runs it as long as one is connected.
+"""
 
 import time
 from collections.abc import Callable

@@ -1,6 +1,7 @@
-"""Fits of a recording for a page: each window's eigenvalue with its uncertainty, beside the predictions.
+"""Fits of a recording for a page.
 
-They take seconds of a processor, so they are made in a process of their own, which lets everybody else go first.
+Each window's eigenvalue with its uncertainty, beside the predictions. They take seconds of a processor, so they are
+made in a process of their own, which lets everybody else go first.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""First message to a page: machine, limits, and the eigenvalues that theory predicts over speed."""
+"""First message to a page.
+
+Machine, limits, and the eigenvalues that theory predicts over speed.
+"""
 
 from math import isfinite
 from typing import Any

@@ -1,4 +1,7 @@
-"""Live server in a small process of its own: a socket bound here, lines of JSON both ways."""
+"""Live server as a process of its own.
+
+A socket is bound here; lines of JSON go both ways.
+"""
 
 import errno
 import json

@@ -1,4 +1,7 @@
-"""Rows of a run told in words: the state, what is in the way, and what happened."""
+"""Narrator of a run's rows.
+
+In words: the state, what is in the way, and what happened.
+"""
 
 from dataclasses import dataclass, field
 from math import isfinite

@@ -1,4 +1,7 @@
-"""Play: an emulated bicycle on the page that arms and starts itself again, and whatever a person does to it."""
+"""Play with an emulated bicycle on the page.
+
+It arms and starts itself again, whatever a person does to it.
+"""
 
 import shutil
 import threading

@@ -1,4 +1,7 @@
-"""Rows of a run as the live server reads them from shared memory, and what a page may do to the run."""
+"""Rows of a run from shared memory.
+
+The live server reads them; a page's orders to the run go the other way.
+"""
 
 import json
 import math

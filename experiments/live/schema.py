@@ -1,8 +1,9 @@
-"""Messages between the live server and its pages, version 1: JSON text, one object a message, told apart by `type`.
+"""Messages between live server and pages.
 
-Angles in rad, times in s, torques in N m, speeds in m/s; what is not measured is null. Times `t` are those of the log,
-on the device's clock where the rows have one. A page leaves out messages of a `type` that it does not know; the server
-refuses whatever is not exactly one of `PAGE_MESSAGES`.
+Version 1: JSON text, one object a message, distinguished by `type`. Angles in rad, times in s, torques in N m, speeds
+in m/s; what is not measured is null. Times `t` are those of the log, on the device's clock where the rows have one. A
+page leaves out messages of a `type` that it does not know; the server refuses whatever is not exactly one of
+`PAGE_MESSAGES`.
 """
 
 from typing import Annotated, Literal

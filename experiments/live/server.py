@@ -1,4 +1,4 @@
-"""Live server: one small process between a run and the pages that look on.
+"""Live server between a run and its pages.
 
     python -m riderless.experiments.live.server --socket FD   (on Windows --port N)
 

@@ -1,7 +1,8 @@
-"""Pages that look on: what a late one must still hear, a slow one dropped, and how much any of them may say.
+"""Pages connected to the live server.
 
-Places are for pages that have shown the token. Those beyond the number of places see nothing of the run, but their STOP
-works. Sockets that have not shown the token are bounded apart: anybody who reaches the port can open some.
+What a late one still receives, when a slow one is dropped, and how much any of them may send. Places are for pages that
+have shown the token. Those beyond the number of places see nothing of the run, but their STOP works. Sockets that have
+not shown the token are bounded apart: anybody who reaches the port can open some.
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""Windows that the authors of a data set cut by hand, beside the automatic ones."""
+"""Windows cut by a data set's authors.
+
+They stand beside the automatic ones.
+"""
 
 import json
 from collections.abc import Sequence

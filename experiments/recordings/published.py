@@ -1,4 +1,7 @@
-"""Eigenvalues that others measured and printed: tables with the columns v_start, v_end, re, im."""
+"""Published eigenvalues as tables.
+
+They have the columns v_start, v_end, re, im.
+"""
 
 from dataclasses import dataclass
 from importlib.resources import files

@@ -1,4 +1,7 @@
-"""Read recordings of any kind, our runs or others' files, as a Response; find them in folders."""
+"""Reader of recordings of any kind.
+
+Our runs or others' files become a Response; folders are searched for them.
+"""
 
 import re
 import tomllib

@@ -1,7 +1,8 @@
-"""Torque that the drive of one of our runs reports, against what it was told: theory goes by what it reports.
+"""Reported torque of a drive against its command.
 
-The drive follows a command after its delay and with its lag, as the rig states them. A report that is another multiple
-of that, row by row, is a drive that makes another torque than it is told.
+Of a run of ours; theory goes by the report. The drive follows a command after its delay and with its lag, as the rig
+states them. A report that is another multiple of that, row by row, is a drive that makes another torque than it is
+told.
 """
 
 from dataclasses import replace

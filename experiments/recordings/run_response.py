@@ -1,7 +1,8 @@
-"""Runs of our own as the Response that the analysis takes; a long one is read stretch by stretch.
+"""Response of an own run, in stretches.
 
-Each stretch is put on the even grid, inspected and averaged like a run of its own, with some seconds of its neighbours
-on either side, so that nothing happens at a seam; only the averages are kept, in temporary files.
+It is what the analysis takes; a long run is read stretch by stretch. Each stretch is put on the even grid, inspected
+and averaged like a run of its own, with some seconds of its neighbours on either side, so that nothing happens at a
+seam; only the averages are kept, in temporary files.
 """
 
 import mmap

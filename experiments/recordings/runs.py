@@ -1,4 +1,7 @@
-"""Runs of our own as a Response, the noun that the analysis takes."""
+"""Own runs as Responses.
+
+A `Response` is what the analysis takes.
+"""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache

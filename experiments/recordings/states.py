@@ -1,6 +1,7 @@
-"""Supervisor's states over a run, on the device's clock, from its rows or from the few of them that tell.
+"""Supervisor's states over a run.
 
-And the rows in which the bicycle, or its lane, was left to itself, or was led through the bends of a path.
+On the device's clock, from its rows or from the few of them that tell. And the rows in which the bicycle, or its lane,
+was left to itself, or was led through the bends of a path.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Logged steer torque against the law that is stated for it: the factor between them, and what theory goes by then."""
+"""Logged steer torque against its stated law.
+
+The factor between them, and what theory goes by then.
+"""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,7 @@
-"""Analysis in words: windows, conditions, verdicts, frequency responses, and what stands beside them."""
+"""Analysis in words.
+
+Windows, conditions, verdicts, frequency responses, and what stands beside them.
+"""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,7 @@
-"""Analyse recordings of any kind, from files, folders or memory, as `riderless analyze` does."""
+"""Analysis of recordings, as `riderless analyze` does.
+
+Recordings of any kind, from files, folders or memory.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Sequence

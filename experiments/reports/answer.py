@@ -1,7 +1,8 @@
-"""Answer of an analysis: one sentence that comes first, and what it rests on, so that a text or a page has one voice.
+"""Answer of an analysis, in one sentence.
 
-The question is put to all windows of a bicycle together, and to the frequency responses of its runs. Single windows are
-no second verdict: they are counted below it, and where their count looks otherwise the reason is said.
+It comes first, with what it rests on, so that a text or a page has one voice. The question is put to all windows of a
+bicycle together, and to the frequency responses of its runs. Single windows are no second verdict: they are counted
+below it, and where their count looks otherwise the reason is said.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Frequency responses as drawn by every textbook: gain, phase and coherence against frequency."""
+"""Bode plots with coherence.
+
+Frequency responses as drawn by every textbook: gain, phase and coherence against frequency.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,9 +1,9 @@
-"""Figures of eigenvalues over speed and in the complex plane, of residuals, and the style of all figures of the report.
+"""Figures of eigenvalues, and the report's style.
 
-matplotlib is imported inside the functions (it costs half a second that no other command should pay)
-and without pyplot: nothing here needs a display or leaves global state behind. Colours are a
-colour-blind safe palette with a light and a dark value each; `to_svg` writes them as CSS variables, so
-that a page can follow the reader's setting.
+Eigenvalues over speed and in the complex plane, and residuals; the style is that of all figures of the report.
+matplotlib is imported inside the functions (it costs half a second that no other command should pay) and without
+pyplot: nothing here needs a display or leaves global state behind. Colours are a colour-blind safe palette with a light
+and a dark value each; `to_svg` writes them as CSS variables, so that a page can follow the reader's setting.
 """
 
 import math

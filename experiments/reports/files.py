@@ -1,4 +1,7 @@
-"""Figures of a report as files, SVG and PDF, at the width of a journal's column."""
+"""Files of a report's figures.
+
+SVG and PDF, at the width of a journal's column.
+"""
 
 import re
 import shutil

@@ -1,4 +1,7 @@
-"""Gather what the report shows: analysis, gains, timing, stop reasons and where all of it came from."""
+"""Content of a report, gathered.
+
+Analysis, gains, timing, stop reasons and the provenance of all of it.
+"""
 
 import shlex
 from collections.abc import Collection, Sequence

@@ -1,7 +1,7 @@
-"""Hazards of the machine, their causes and guards, from `hazards.toml`, with the limits of a rig in the words.
+"""Hazards of the machine, causes and guards.
 
-Laid out after ISO 12100 (hazard, harm, measure, what is left) and, row by row, as a failure mode and effects
-analysis (cause, guard, proof).
+From `hazards.toml`, with the limits of a rig in the words. Laid out after ISO 12100 (hazard, harm, measure, what is
+left) and, row by row, as a failure mode and effects analysis (cause, guard, proof).
 """
 
 import tomllib

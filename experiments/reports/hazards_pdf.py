@@ -1,4 +1,7 @@
-"""Hazards as a PDF for the person who must say yes: the table, the checks by hand, and a place to sign."""
+"""Hazards as a PDF to sign.
+
+For the person who must say yes: the table, the checks by hand, and a place to sign.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Report of an analysis: one self-contained HTML file with every figure, table and number.
+"""Report of an analysis as one HTML file.
 
-Nothing is fetched when it is read: figures are inline SVG, style is inline, and the numbers are
-embedded as JSON (also written beside it, `report.json`). Figures are drawn by the other files of this folder.
+It is self-contained, with every figure, table and number. Nothing is fetched when it is read: figures are inline SVG,
+style is inline, and the numbers are embedded as JSON (also written beside it, `report.json`). Figures are drawn by the
+other files of this folder.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Gain of the steer-into-lean law from a table of measured eigenvalues, as text and numbers."""
+"""Gain of the steer-into-lean law, as text.
+
+Also as numbers; from a table of measured eigenvalues.
+"""
 
 import math
 from collections.abc import Iterator, Sequence

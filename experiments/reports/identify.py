@@ -1,4 +1,7 @@
-"""Identify parameters of bicycle and machine from all windows of recordings, from files, folders or memory."""
+"""Identification of parameters from recordings.
+
+Of bicycle and machine, from all windows of files, folders or memory.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,7 @@
-"""Figures of the loop: a design over speed, the gains of several, and how the computer kept time."""
+"""Figures of the loop.
+
+A design over speed, the gains of several, and how the computer kept time.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Page about a measured bicycle: its parameters with bars, the residuals of its readings, doubtful ones marked."""
+"""Page about a measured bicycle.
+
+Its parameters with bars, the residuals of its readings, doubtful ones marked.
+"""
 
 from collections.abc import Iterator, Sequence
 from html import escape

@@ -1,4 +1,7 @@
-"""Plan of an experiment as tables and sentences, and as a document."""
+"""Plan of an experiment as a document.
+
+Tables and sentences.
+"""
 
 from collections import Counter
 from collections.abc import Iterator

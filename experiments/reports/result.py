@@ -1,4 +1,7 @@
-"""Result of an analysis: windows, verdicts, frequency responses and what stands beside them; as text, JSON, report."""
+"""Result of an analysis.
+
+Windows, verdicts, frequency responses and what stands beside them; as text, JSON, report.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Tables and sentences before they are printed: the same for a terminal, a plain text and a notebook."""
+"""Tables and sentences before they are printed.
+
+The same for a terminal, a plain text and a notebook.
+"""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
-"""Figures of theory alone: eigenvalues over speed, mode shapes, steady turns; one file each, by its suffix.
+"""Figures of theory alone.
 
-They share colours and style with `riderless.experiments.reports.eigenvalues`, and matplotlib is imported as late: when
-something is drawn.
+Eigenvalues over speed, mode shapes, steady turns; one file each, by its suffix. They share colours and style with
+`riderless.experiments.reports.eigenvalues`, and matplotlib is imported as late: when something is drawn.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Calibration in the terminal: the machine on its stand, a person at the keys, and what was found."""
+"""Calibration in the terminal.
+
+The machine on its stand, a person at the keys, and the results.
+"""
 
 from contextlib import ExitStack
 from functools import partial

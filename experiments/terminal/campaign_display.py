@@ -1,4 +1,7 @@
-"""Display of a campaign on a terminal: board, progress of rehearsals and analysis, and the person's keys."""
+"""Display of a campaign on a terminal.
+
+Board, progress of rehearsals and analysis, and the person's keys.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,4 +1,7 @@
-"""Input and output that the commands share: JSON and tables out, speeds in."""
+"""Input and output shared by the commands.
+
+JSON and tables out, speeds in.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""Fault campaigns in the terminal: a live line, and what was found."""
+"""Fault campaigns in the terminal.
+
+A live line, and the results.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,7 @@
-"""Latency in the terminal: histogram, figures and verdict, and a table of all schedulings."""
+"""Latency test in the terminal.
+
+Histogram, figures and verdict, and a table of all schedulings.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,8 @@
-"""Obstacles to arming in words: what was found, what is wanted, and what to do about it.
+"""Obstacles to arming, in words.
 
-The supervisor waits in CHECK until nothing is in the way (`riderless.hil.loop.transitions.OBSTACLES`). Most of that can
-be seen in a row of the log, with its figure; what a person can do about each cause stands in `ADVICE`.
+What was found, what is wanted, and what to do about it. The supervisor waits in CHECK until nothing is in the way
+(`riderless.hil.loop.transitions.OBSTACLES`). Most of that can be seen in a row of the log, with its figure; what a
+person can do about each cause stands in `ADVICE`.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Operator of a run at the terminal: what the keys mean, and the lines that show the run."""
+"""Operator of a run at the terminal.
+
+The meaning of the keys, and the lines that show the run.
+"""
 
 import os
 import re

@@ -1,4 +1,7 @@
-"""Progress of long work on the screen: bars, live lines, and the board of a campaign."""
+"""Progress of long work on the screen.
+
+Bars, live lines, and the board of a campaign.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

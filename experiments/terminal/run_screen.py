@@ -1,4 +1,7 @@
-"""Screen and keyboard of one run: what is being started, what it waits for, and how it goes."""
+"""Screen and keyboard of one run.
+
+What is being started, what it waits for, and how it goes.
+"""
 
 import signal
 import threading

@@ -1,7 +1,8 @@
-"""Layout of tables on a screen: every column is shown, in one block where it fits and in several where it does not.
+"""Layout of tables on a screen.
 
-A narrow screen first folds headings and long cells. Where that is not enough the table goes into blocks that stand
-below one another, each with the columns that name a row.
+Every column is shown, in one block where it fits and in several where it does not. A narrow screen first folds headings
+and long cells. Where that is not enough the table goes into blocks that stand below one another, each with the columns
+that name a row.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Steady turns in the terminal: one turn, or families of turns without steer torque."""
+"""Steady turns in the terminal.
+
+One turn, or families of turns without steer torque.
+"""
 
 from dataclasses import asdict
 from math import degrees

@@ -1,4 +1,6 @@
-"""Theory of the loop under a command played on top of the controller's, linear and sampled.
+"""Theory of the loop under an excitation.
+
+A command is played on top of the controller's; linear and sampled.
 
 With x the states of `riderless.hil.design.closed_loop` and r the command played, x[k+1] = W x[k] + B r[k]; the command
 sent is u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the response to u is that of

@@ -1,4 +1,7 @@
-"""Free response of a theory from unit initial states, through a speed that may change."""
+"""Free response of a theory.
+
+From unit initial states, through a speed that may change.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

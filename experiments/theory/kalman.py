@@ -1,11 +1,12 @@
-"""Kalman filter that predicts the motion a controller makes of its sensors' noise, and leaves white innovations.
+"""Kalman filter with white innovations.
 
-Feedback turns the noise of gyro, encoder and accelerometer into torque, and torque into real motion in the band of the
-weave itself. Beside the free motion of a window it looks like process noise: a residual of output error is then as
-coloured as the motion, and the same noise stands in the readings and in the motion. Both are known: the loop, and the
-size of the noise. A Kalman filter of the loop, with the noise in readings and motion correlated as it is, predicts
-every row of such a residual from those before it; what it cannot predict, the innovations, is white, and least
-squares on it is the maximum of the likelihood (Ljung 1999, *System Identification*, sections 4.3 and 7.4).
+It predicts the motion that a controller makes of its sensors' noise. Feedback turns the noise of gyro, encoder and
+accelerometer into torque, and torque into real motion in the band of the weave itself. Beside the free motion of a
+window it looks like process noise: a residual of output error is then as coloured as the motion, and the same noise
+stands in the readings and in the motion. Both are known: the loop, and the size of the noise. A Kalman filter of the
+loop, with the noise in readings and motion correlated as it is, predicts every row of such a residual from those before
+it; what it cannot predict, the innovations, is white, and least squares on it is the maximum of the likelihood (Ljung
+1999, *System Identification*, sections 4.3 and 7.4).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Steps of a machine whose motion is not small, compiled; see `riderless.experiments.theory.nonlinear_response`."""
+"""Compiled steps of a nonlinear machine.
+
+See `riderless.experiments.theory.nonlinear_response`.
+"""
 
 from typing import NamedTuple
 

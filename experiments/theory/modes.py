@@ -1,4 +1,7 @@
-"""Modes of a theory that a motion shows: eigenvalues, and the share of the lean rate that each has."""
+"""Modes of a theory in a motion.
+
+Eigenvalues, and the share of the lean rate that each has.
+"""
 
 from typing import NamedTuple
 

@@ -1,7 +1,8 @@
-"""Free response of a machine whose motion is not small, in one window: nonlinear bicycle, friction, losses of a drive.
+"""Nonlinear free response of a machine.
 
-The machine is that of a theory's linear dynamics, with its drive, delay, hold, observer and gains, at a speed that may
-change. To the linear map over one step is added what the machine does beyond it:
+In one window: nonlinear bicycle, friction, losses of a drive. The machine is that of a theory's linear dynamics, with
+its drive, delay, hold, observer and gains, at a speed that may change. To the linear map over one step is added what
+the machine does beyond it:
 
     x[k+1] = F x[k] + N d[k] + G0 r[k] + G1 (r[k+1] - r[k])
 

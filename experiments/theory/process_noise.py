@@ -1,7 +1,8 @@
-"""Motion that random torques on lean and steer drive, as of wind, belt or road: process noise of the loop.
+"""Process noise: motion under random torques.
 
-Nobody measures such torques. They are taken for a first-order Gauss-Markov process, the simplest that has a strength
-and a memory: each of the two torques is one more state of the loop, which forgets itself and is driven by white noise.
+They act on lean and steer, as those of wind, belt or road. Nobody measures such torques. They are taken for a
+first-order Gauss-Markov process, the simplest that has a strength and a memory: each of the two torques is one more
+state of the loop, which forgets itself and is driven by white noise.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Theory of what moves in a run: the bicycle alone, or the whole sampled loop with its instruments' noise."""
+"""Theory of the machine in a run.
+
+The bicycle alone, or the whole sampled loop with its instruments' noise.
+"""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache

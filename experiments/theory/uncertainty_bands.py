@@ -1,4 +1,6 @@
-"""Uncertainty of predicted eigenvalues from that of the parameters: linear propagation and Monte Carlo.
+"""Uncertainty of predicted eigenvalues.
+
+From that of the parameters, by linear propagation and Monte Carlo.
 
 Linear: a simple eigenvalue s of A with left and right eigenvectors l and r moves by ``l dA r / (l r)``. Monte
 Carlo draws all uncertain quantities from their joint normal distribution, with the correlations of the bicycle's file.

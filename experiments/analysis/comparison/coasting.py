@@ -1,10 +1,10 @@
-"""Figure 7 of Kooijman et al. (2008) like for like: what slowing down may have made of its bias.
+"""Figure 7 of Kooijman et al. (2008), like for like.
 
-The 26 printed eigenvalues leave the frozen prediction by -0.199 1/s in the real part. The bicycle coasted, so its
-speed fell during every fit. The paper prints the speeds at both ends of each fit, but the deceleration of run 52
-only, 0.23 m/s^2, and not what slowed it: air and rolling, in unknown shares. Here each run is simulated as it slows
-from its higher to its lower speed by a supposed deceleration, under a force at a supposed place, and fitted with the
-same equation.
+It estimates the bias that slowing down gave to the published eigenvalues. The 26 printed eigenvalues leave the frozen
+prediction by -0.199 1/s in the real part. The bicycle coasted, so its speed fell during every fit. The paper prints the
+speeds at both ends of each fit, but the deceleration of run 52 only, 0.23 m/s^2, and not what slowed it: air and
+rolling, in unknown shares. Here each run is simulated as it slows from its higher to its lower speed by a supposed
+deceleration, under a force at a supposed place, and fitted with the same equation.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
-"""Comparison of measured with predicted eigenvalues, in units of their joint standard deviation; means over windows.
+"""Comparison of measured with predicted eigenvalues.
 
-A single window's interval is too small: in published data the scatter between pushes is three to
-five times the standard error of one fit. Pooled means therefore have an effect between windows in their
-intervals (`random_effects.py`), and say how many there were.
+In units of their joint standard deviation; with means over windows. A single window's interval is too small: in
+published data the scatter between pushes is three to five times the standard error of one fit. Pooled means therefore
+have an effect between windows in their intervals (`random_effects.py`), and say how many there were.
 """
 
 from collections.abc import Callable, Sequence

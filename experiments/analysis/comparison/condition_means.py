@@ -1,4 +1,7 @@
-"""Mean eigenvalue of each condition while a campaign goes on: that of the report, without its predictions."""
+"""Mean eigenvalue of each condition during a campaign.
+
+It is that of the report, without its predictions.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,10 +1,10 @@
-"""Lean rate and steer of one window beside any free motion of the model: all that it tells of random torques.
+"""Residual of a window for estimating random torques.
 
-The rows of a window, averaged, less theory's motion from the best start, have the covariance S0 + sum_ij Gamma_ij K_ij:
-S0 from the noise of the readings and the motion that feedback makes of it, K_ij from unit torques on lean and steer
-(`riderless.experiments.theory.process_noise`). They are whitened by S0, and everything that another start or offset
-would explain is projected out. What another machine would explain is kept beside them, to be projected out over all
-windows.
+It compares lean rate and steer with any free motion of the model. The rows of a window, averaged, less theory's motion
+from the best start, have the covariance S0 + sum_ij Gamma_ij K_ij: S0 from the noise of the readings and the motion
+that feedback makes of it, K_ij from unit torques on lean and steer (`riderless.experiments.theory.process_noise`). They
+are whitened by S0, and everything that another start or offset would explain is projected out. What another machine
+would explain is kept beside them, to be projected out over all windows.
 """
 
 from collections.abc import Sequence

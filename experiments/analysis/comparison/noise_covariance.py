@@ -1,4 +1,6 @@
-"""Covariance of an eigenvalue measured minus like for like: noise of the readings, and motion that noise drives.
+"""Covariance of eigenvalues, measured minus like for like.
+
+It has the noise of the readings, and the motion that noise drives.
 
 To first order a noise (y, steer) of the readings moves the measured fit by ``influence @ y``, and the simulated one,
 through its start, by ``influence @ unit_responses @ (lean_rate_influence @ y + steer_influence @ steer)``. The

@@ -1,11 +1,11 @@
-"""Predictions of what a fit should find in a window: the frozen eigenvalue, and the same fit on a simulation.
+"""Predictions of the fit in a window.
 
-The *frozen* prediction is an eigenvalue at the window's mean speed, as in Kooijman, Schwab and
-Meijaard (2008), figure 7. While the bicycle slows down no such eigenvalue exists, and fitting one
-damped sinusoid to a motion of several modes has a bias of its own. The *like-for-like* prediction
-therefore sends the model through the measurement: the linear motion that best explains the window,
-at the measured speed, is simulated without noise and given to the same estimator. What estimator
-and deceleration do to the one, they do to the other.
+The frozen eigenvalue, and the same fit on a simulation. The *frozen* prediction is an eigenvalue at the window's mean
+speed, as in Kooijman, Schwab and Meijaard (2008), figure 7. While the bicycle slows down no such eigenvalue exists, and
+fitting one damped sinusoid to a motion of several modes has a bias of its own. The *like-for-like* prediction therefore
+sends the model through the measurement: the linear motion that best explains the window, at the measured speed, is
+simulated without noise and given to the same estimator. What estimator and deceleration do to the one, they do to the
+other.
 
 That motion is a linear one as long as angles are small, and the drive has no losses but a gain. Where large angles
 would move the eigenvalue by more than `BENDING` of its deviation, it goes through the nonlinear bicycle

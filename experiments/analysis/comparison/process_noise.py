@@ -1,10 +1,11 @@
-"""Random torques of wind, belt or road, estimated from what the windows of a campaign show beside free motion.
+"""Random torques of wind, belt or road.
 
-Their strength on lean and steer and their memory are those of the greatest restricted likelihood (REML; Patterson and
-Thompson 1971) over all windows of a bicycle. What another bicycle or machine would explain, to first order, is no
-random torque: each of `UNCERTAIN` is a free parameter that all windows share. So a wrong model does not excuse itself.
-Standard deviations may allow for a bicycle beyond the first order: where torques are found, they are sought once more
-about the one that the motion tells of.
+They are estimated from what the windows of a campaign show beside free motion. Their strength on lean and steer and
+their memory are those of the greatest restricted likelihood (REML; Patterson and Thompson 1971) over all windows of a
+bicycle. What another bicycle or machine would explain, to first order, is no random torque: each of `UNCERTAIN` is a
+free parameter that all windows share. So a wrong model does not excuse itself. Standard deviations may allow for a
+bicycle beyond the first order: where torques are found, they are sought once more about the one that the motion tells
+of.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Random-effects means: repeats of one condition as one number, with a random effect between them.
+"""Random-effects means of repeated windows.
 
-Windows are known to differ by three to five times the error of a single fit: another push, another place on the belt,
-another day. Such an effect between repeats is estimated over all conditions together, as one condition has too few,
-and every interval of a mean has it in.
+Repeats of one condition give one number. Windows are known to differ by three to five times the error of a single fit:
+another push, another place on the belt, another day. Such an effect between repeats is estimated over all conditions
+together, as one condition has too few, and every interval of a mean has it in.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Estimators of a mode from a free response. An estimator is one file and one line below."""
+"""Estimators of a mode from free responses.
+
+An estimator is one file and one line below.
+"""
 
 from collections.abc import Callable
 

@@ -1,8 +1,8 @@
-"""Covariance by a block bootstrap of the residual, which needs no model of the noise's colour.
+"""Block bootstrap covariance of the residual.
 
-Blocks of the residual, begun anywhere, are strung together into as many new noises as wished (moving
-blocks; Kuensch 1989). Within a block the noise keeps its colour; where blocks meet it is lost, which is
-why the blocks must be longer than the correlation.
+It needs no model of the noise's colour. Blocks of the residual, begun anywhere, are strung together into as many new
+noises as wished (moving blocks; Kuensch 1989). Within a block the noise keeps its colour; where blocks meet it is lost,
+which is why the blocks must be longer than the correlation.
 """
 
 import zlib

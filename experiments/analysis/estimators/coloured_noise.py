@@ -1,10 +1,11 @@
-"""Covariance of estimates under coloured noise, of which the residual of the fit is the only witness.
+"""Covariance of estimates under coloured noise.
 
-The noise is taken for white noise plus a slower one, first-order autoregressive (together an ARMA(1, 1)): gyro,
-and road, hand, drift or what is left of other motion. How slow and how strong the second is cannot be
-known well from one window, and a plain autocovariance of the residual errs on the small side, because the
-fit took the slow part for motion. So every noise model on a grid is weighed by its restricted likelihood
-(REML; Patterson and Thompson 1971), which knows what the fit took, and the covariance is the mean over the models.
+The residual of the fit is the only witness of that noise. The noise is taken for white noise plus a slower one,
+first-order autoregressive (together an ARMA(1, 1)): gyro, and road, hand, drift or what is left of other motion. How
+slow and how strong the second is cannot be known well from one window, and a plain autocovariance of the residual errs
+on the small side, because the fit took the slow part for motion. So every noise model on a grid is weighed by its
+restricted likelihood (REML; Patterson and Thompson 1971), which knows what the fit took, and the covariance is the mean
+over the models.
 
 The degrees of freedom are those of the residual, n rows less the m parameters fitted. That the models disagree is in
 the mean covariance already, as the most pessimistic ones enter it with their weight, and counts no second time. With

@@ -1,8 +1,9 @@
-"""Eigensystem realisation algorithm (ERA): poles from the free decay alone, without a search (Juang and Pappa 1985).
+"""Eigensystem realisation algorithm (ERA).
 
-The samples fill a Hankel matrix, whose rank is the number of modes; python-control's
-`eigensys_realization` gives the discrete poles for any order. The constant is a mode like others, with
-its pole at 1. Rows are first averaged to about `AVERAGED_ROWS`, which leaves every pole as it is and takes away noise.
+Poles from the free decay alone, without a search (Juang and Pappa 1985). The samples fill a Hankel matrix, whose rank
+is the number of modes; python-control's `eigensys_realization` gives the discrete poles for any order. The constant is
+a mode like others, with its pole at 1. Rows are first averaged to about `AVERAGED_ROWS`, which leaves every pole as it
+is and takes away noise.
 
 The order is the number of singular values above those of noise (Gavish and Donoho 2014). A pole of it counts
 where two higher orders show it too, for poles that noise makes wander (a stabilisation diagram).

@@ -1,8 +1,9 @@
-"""Logarithmic decrement: the ratio of each swing to the one before gives the damping, their spacing the frequency.
+"""Logarithmic decrement.
 
-Extrema of c1 + e^(d t) (c2 cos w t + c3 sin w t) lie exactly half a cycle apart, and the differences of
-neighbouring ones, D_k = |y_(k+1) - y_k|, shrink by exactly e^(d pi / w): so w = pi / (mean spacing) and d is the
-slope of ln D_k over time. The differences need no midline; it follows from what they add up to.
+The ratio of each swing to the one before gives the damping, their spacing the frequency. Extrema of c1 + e^(d t) (c2
+cos w t + c3 sin w t) lie exactly half a cycle apart, and the differences of neighbouring ones, D_k = |y_(k+1) - y_k|,
+shrink by exactly e^(d pi / w): so w = pi / (mean spacing) and d is the slope of ln D_k over time. The differences need
+no midline; it follows from what they add up to.
 
 No search, nothing to start from, and three extrema are enough; but only the rows around extrema are used, so
 it is the least precise of the estimators, and a slow second mode bends the midline under it.

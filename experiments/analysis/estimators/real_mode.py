@@ -1,4 +1,6 @@
-"""Motion without oscillation: one or two real exponentials about a constant.
+"""Real exponentials: motion without oscillation.
+
+One or two of them about a constant::
 
     phi_dot = c1 + c2 exp(a t)  or  c1 + c2 exp(a t) + c3 exp(b t),      eigenvalues a > b
 

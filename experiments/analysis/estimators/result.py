@@ -1,4 +1,7 @@
-"""Fit of an estimator's result: the same words, reasons for refusal and uncertainty for all of them."""
+"""Result of an estimator.
+
+The same words, reasons for refusal and uncertainty for all of them.
+"""
 
 import numpy as np
 

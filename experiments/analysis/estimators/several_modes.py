@@ -1,4 +1,6 @@
-"""Weave beside a slow mode: an oscillation, one real exponential and a constant at once.
+"""Weave beside a slow mode.
+
+An oscillation, one real exponential and a constant at once::
 
     phi_dot = c1 + c4 (e^(a t) - 1) / a + e^(d t) (c2 cos w t + c3 sin w t),      eigenvalue d +- i w
 

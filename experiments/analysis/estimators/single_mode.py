@@ -1,4 +1,6 @@
-"""Kooijman's estimator: one decaying (or growing) oscillation about a constant.
+"""Kooijman's estimator: one damped sinusoid.
+
+A decaying or growing oscillation about a constant::
 
     phi_dot = c1 + exp(d t) (c2 cos w t + c3 sin w t),      eigenvalue d +- i w
 

@@ -1,7 +1,7 @@
-"""Whole uncertainty of one window: noise, model error of the estimator, and a speed that changes.
+"""Uncertainty of one window's eigenvalue.
 
-Scatter between windows is known to be three to five times the textbook error of one. Three things are added
-up here, each from its own cause:
+Noise, model error of the estimator, and a speed that changes. Scatter between windows is known to be three to five
+times the textbook error of one. Three things are added up here, each from its own cause:
 
 - the noise, coloured as the residual says (`coloured_noise.py`);
 - the model error of the fit (other modes, a kick not quite over). It moves the estimate with the place where the

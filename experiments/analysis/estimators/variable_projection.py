@@ -1,8 +1,9 @@
-"""Separable least squares: the few nonlinear unknowns searched, the linear ones solved for.
+"""Separable least squares (variable projection).
 
-Most estimators of this room fit a sum of exponentials, y = Phi(theta) c. For a given theta the best c is a linear
-least-squares problem, so only theta is searched (variable projection; Golub and Pereyra 1973, with
-Kaufman's 1975 Jacobian), from many starts (Levenberg-Marquardt within bounds).
+The few nonlinear unknowns are searched, the linear ones solved for. Most estimators of this room fit a sum of
+exponentials, y = Phi(theta) c. For a given theta the best c is a linear least-squares problem, so only theta is
+searched (variable projection; Golub and Pereyra 1973, with Kaufman's 1975 Jacobian), from many starts
+(Levenberg-Marquardt within bounds).
 """
 
 from collections.abc import Iterable

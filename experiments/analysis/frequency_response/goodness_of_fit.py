@@ -1,9 +1,10 @@
-"""Goodness of fit of frequency responses: chi-square of their trusted lines against theory, and a sentence.
+"""Goodness of fit of frequency responses.
 
-The errors of a line's lean rate and steer belong together, and their covariance is itself measured, from a few bins
-only. The outputs are taken one after the other, each given those before it (Roy's step-down procedure): with nu complex
-degrees of freedom, 2 (nu - j) log(L_j / L_j-1) of output j = 0, 1, ... is chi-square distributed with two degrees of
-freedom, exactly, where L_j = 1 + d^H S^-1 d / nu over the outputs up to j. Lines share no data, so all of it adds up.
+Chi-square of their trusted lines against theory, and a sentence. The errors of a line's lean rate and steer belong
+together, and their covariance is itself measured, from a few bins only. The outputs are taken one after the other, each
+given those before it (Roy's step-down procedure): with nu complex degrees of freedom, 2 (nu - j) log(L_j / L_j-1) of
+output j = 0, 1, ... is chi-square distributed with two degrees of freedom, exactly, where L_j = 1 + d^H S^-1 d / nu
+over the outputs up to j. Lines share no data, so all of it adds up.
 
 The uncertain quantities of bicycle and machine move all lines at once. They may move, at the price of the square of
 their own deviations, to where they fit best: the sum is then what a covariance with the predictions' part would give.

@@ -1,11 +1,12 @@
-"""Frequency responses of others' recordings, from a known torque that was added to the controller's.
+"""Frequency responses of foreign recordings.
 
-Nothing was played on purpose, but what was added is a measured channel (``Response.T_played``), known as the controller
-knew it, and it owes nothing to the noise of the other sensors. It serves as the instrument: each output, the torque
-commanded too, is set against it, and a response between two measured outputs, such as from steer to lean rate, is the
-quotient of theirs. So errors in both channels and the feedback between them leave no bias, where a direct quotient
-has one (errors in variables; Soderstrom and Stoica 1989, section 8). The parts with a torque are laid end to end; the
-beginning of each is from rest, in the recording and in theory, and noise shows in the lines as everywhere else
+A known torque that was added to the controller's serves as the input. Nothing was played on purpose, but what was added
+is a measured channel (``Response.T_played``), known as the controller knew it, and it owes nothing to the noise of the
+other sensors. It serves as the instrument: each output, the torque commanded too, is set against it, and a response
+between two measured outputs, such as from steer to lean rate, is the quotient of theirs. So errors in both channels and
+the feedback between them leave no bias, where a direct quotient has one (errors in variables; Soderstrom and Stoica
+1989, section 8). The parts with a torque are laid end to end; the beginning of each is from rest, in the recording and
+in theory, and noise shows in the lines as everywhere else
 (`riderless.experiments.analysis.frequency_response.spectral_lines`).
 """
 

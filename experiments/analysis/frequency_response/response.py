@@ -1,6 +1,7 @@
-"""Frequency responses of the loop and of the plant, measured in a run with an excitation, beside the predicted ones.
+"""Frequency responses of loop and plant.
 
-The torque played, r, is known exactly and owes nothing to the noise, so every response is a quotient with it
+Measured in a run with an excitation, beside the predicted ones. The torque played, r, is known exactly and owes nothing
+to the noise, so every response is a quotient with it
 (`riderless.experiments.analysis.frequency_response.spectral_lines`). The loop: from r to an output. The plant: from the
 torque commanded, T, to an output, as the quotient of two responses of the loop. The direct one, from T to an output,
 would be drawn towards minus one over the controller, for under feedback T answers the noise (Soderstrom and Stoica

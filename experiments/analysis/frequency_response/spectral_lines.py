@@ -1,12 +1,13 @@
-"""Spectral lines of a frequency response that share no data, each with the error that its own surroundings show.
+"""Spectral lines of a frequency response.
 
-The spectrum of the whole record, without a window, is cut into blocks of neighbouring bins. In a block the measured
-spectrum of an output is Y = g Y0 + L + noise. Y0 is that of theory's response to the very torque that was played,
-simulated from rest; g, one complex number, is measured over predicted; L, a straight line in frequency, takes up what
-leaks in from outside the record (the local polynomial method of Pintelon and Schoukens 2012, chapter 7, about the
-prediction). The beginning from rest is part of Y0, so no transient has to be waited for or biases g. What is left over
-is the noise of that block. Of a multisine of several periods only some of the bins are played; those between them hold
-noise alone, which is the scatter from period to period seen in frequency.
+They share no data, and each has the error that its own surroundings show. The spectrum of the whole record, without a
+window, is cut into blocks of neighbouring bins. In a block the measured spectrum of an output is Y = g Y0 + L + noise.
+Y0 is that of theory's response to the very torque that was played, simulated from rest; g, one complex number, is
+measured over predicted; L, a straight line in frequency, takes up what leaks in from outside the record (the local
+polynomial method of Pintelon and Schoukens 2012, chapter 7, about the prediction). The beginning from rest is part of
+Y0, so no transient has to be waited for or biases g. What is left over is the noise of that block. Of a multisine of
+several periods only some of the bins are played; those between them hold noise alone, which is the scatter from period
+to period seen in frequency.
 
 Blocks share no bin, and bins of a record without a window are uncorrelated. Lines of Welch's method are not: they
 overlap by the width of the window, and its segments overlap in time.

@@ -1,9 +1,9 @@
-"""Gain of the steer-into-lean law, T = kappa (v0 - v) phi_dot, that explains measured eigenvalues.
+"""Feedback gain that explains measured eigenvalues.
 
-The gain has no prior. The bicycle's parameters have: their published standard deviations. All are searched together,
-so what they leave open is in the interval of the gain, by linear propagation about the best values. A table states no
-errors of its own; its scatter about the best curve gives them: one standard deviation for the real parts, one for the
-imaginary parts, the same at every speed.
+The law steers into the lean: T = kappa (v0 - v) phi_dot. The gain has no prior. The bicycle's parameters have: their
+published standard deviations. All are searched together, so what they leave open is in the interval of the gain, by
+linear propagation about the best values. A table states no errors of its own; its scatter about the best curve gives
+them: one standard deviation for the real parts, one for the imaginary parts, the same at every speed.
 """
 
 import re

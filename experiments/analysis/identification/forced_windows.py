@@ -1,7 +1,8 @@
-"""Windows of motion forced by a known torque, for identification: free motion and forced answer are fitted together.
+"""Windows under a known torque, for identification.
 
-A bicycle that its controller alone keeps upright falls from any start under the torque as it was logged. Such a motion
-is cut into stretches in which an error of the start grows by `MOST_GROWTH` at most, each with a start of its own.
+Free motion and forced response are fitted together. A bicycle that its controller alone keeps upright falls from any
+start under the torque as it was logged. Such a motion is cut into stretches in which an error of the start grows by
+`MOST_GROWTH` at most, each with a start of its own.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,11 @@
-"""Joint four-state fit of one window's lean rate, steer and yaw rate, with the model's lean equation.
+"""Joint four-state fit of one window.
 
-The lean equation holds no torque: it is geometry and mass, and both are known well. The steer equation holds what
-is not: friction, cables, the drive, the feedback. So the four coefficients with which lean, steer and their rates
-enter the steer equation are left free, and so is the initial state; everything else is the model's, the
-controller and the falling speed included. A lean rate alone, shorter than a period, fits many damped sinusoids; with
-the steer beside it and the lean equation between them it does not.
+Lean rate, steer and yaw rate are fitted with the model's lean equation. The lean equation holds no torque: it is
+geometry and mass, and both are known well. The steer equation holds what is not: friction, cables, the drive, the
+feedback. So the four coefficients with which lean, steer and their rates enter the steer equation are left free, and so
+is the initial state; everything else is the model's, the controller and the falling speed included. A lean rate alone,
+shorter than a period, fits many damped sinusoids; with the steer beside it and the lean equation between them it does
+not.
 """
 
 from dataclasses import replace

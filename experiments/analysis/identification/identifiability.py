@@ -1,8 +1,9 @@
-"""Can the weave of a closed loop be measured? The rules that cut and fit windows are asked, before there is a run.
+"""Measurability of the weave in closed loop.
 
-A controller that damps the weave well leaves nothing to measure: the motion after a kick is gone within a cycle. The
-loop is kicked here as the emulated bicycle is, in linear simulation with the noise of its instruments, and what it
-does is given to the same rules and the same fit as a recording.
+The rules that cut and fit windows decide it, before there is a run. A controller that damps the weave well leaves
+nothing to measure: the motion after a kick is gone within a cycle. The loop is kicked here as the emulated bicycle is,
+in linear simulation with the noise of its instruments, and what it does is given to the same rules and the same fit as
+a recording.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Output-error identification of a machine's quantities from its free responses.
+"""Output-error identification of a machine's quantities.
 
-The quantities sought are those with which theory's motion comes closest to the measured one, by least squares over
-all windows together (`output_error.py`).
+From its free responses. The quantities sought are those with which theory's motion comes closest to the measured one,
+by least squares over all windows together (`output_error.py`).
 
 The residual is coloured, and runs differ by more than their noise. The covariance is therefore that of least squares
 under a noise with the autocovariance seen in each window and channel (a sandwich covariance), or, where that is

@@ -1,7 +1,7 @@
-"""Initial state of a window: the start from which theory's motion comes closest to what was measured.
+"""Initial state of a window.
 
-The linear motion is linear in its start, which is found at once. The nonlinear one is found from there by the method
-of Gauss and Newton.
+It is the start from which theory's motion comes closest to what was measured. The linear motion is linear in its start,
+which is found at once. The nonlinear one is found from there by the method of Gauss and Newton.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,8 @@
-"""Motion of a window beyond the linear one: what the nonlinear bicycle does otherwise, from the same start and torque.
+"""Nonlinear part of a window's motion.
 
-Output error searches quantities of a linear motion. At 2.5 deg of lean the nonlinear one differs by more than the noise
-of an hour, so it is simulated once per window and taken out of what was measured.
+It is the difference of nonlinear and linear bicycle, from the same start and torque. Output error searches quantities
+of a linear motion. At 2.5 deg of lean the nonlinear one differs by more than the noise of an hour, so it is simulated
+once per window and taken out of what was measured.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Judgement of a closed loop over speed: eigenvalues, margins, sensitivity, measurability and linearity."""
+"""Judgement of a closed loop over speed.
+
+Eigenvalues, margins, sensitivity, measurability and linearity.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

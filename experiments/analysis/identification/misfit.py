@@ -1,9 +1,9 @@
-"""Misfit of identified quantities: what noise does not explain, and how far it may have moved them.
+"""Misfit of identified quantities.
 
-A residual far above the noise of the readings means that something else than the quantities freed is wrong. Which, it
-does not say. So each quantity that theory knows and that was held is taken to be off by chance, by its usual deviation
-times one factor: the factor with which they leave as much as was left. How far each moves the answer then adds to its
-covariance.
+It is what noise does not explain, and how far that may have moved them. A residual far above the noise of the readings
+means that something else than the quantities freed is wrong. Which, it does not say. So each quantity that theory knows
+and that was held is taken to be off by chance, by its usual deviation times one factor: the factor with which they
+leave as much as was left. How far each moves the answer then adds to its covariance.
 """
 
 from collections.abc import Mapping, Sequence

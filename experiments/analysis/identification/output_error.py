@@ -1,8 +1,9 @@
-"""Output error of a machine's free responses: measured minus theory's motion, linearised about values of quantities.
+"""Output error of a machine's free responses.
 
-No noisy derivative is ever taken. The linear motion of a theory, from a start of its own for every window and at the
-measured speed, is compared with lean rate, steer and yaw rate. The starts, and an offset of every channel, enter
-linearly and are solved for (variable projection); only the quantities are searched (`identification.py`).
+Measured minus theory's motion, linearised about values of quantities. No noisy derivative is ever taken. The linear
+motion of a theory, from a start of its own for every window and at the measured speed, is compared with lean rate,
+steer and yaw rate. The starts, and an offset of every channel, enter linearly and are solved for (variable projection);
+only the quantities are searched (`identification.py`).
 
 Where theory knows the noise of the sensors, the motion that a controller makes of it is predicted from row to row and
 taken out, in the residual and in its Jacobian (`riderless.experiments.theory.kalman`). Gains and

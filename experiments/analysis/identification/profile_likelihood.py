@@ -1,11 +1,12 @@
-"""Profile likelihood: how well each quantity is known when all the others may move to make up for it.
+"""Profile likelihood of each quantity.
 
-A quantity is held at values left and right of the best one, and the others are fitted again, each time from where the
-neighbour's were: a Gauss-Newton step or two. The rise of the weighed sum of squares, twice the loss of log likelihood,
-is chi-square distributed with one degree of freedom where residuals are white. They are not, and windows differ by more
-than their noise: so the rise is scaled by what the identification's own covariance says of that quantity, against
-what white residuals would (Pauli, Racugno and Ventura 2011, for composite likelihoods). Unlike a standard deviation the
-interval may lean to one side, or be open: then these data do not bound the quantity there.
+It tells how well a quantity is known when all the others may move to make up for it. A quantity is held at values left
+and right of the best one, and the others are fitted again, each time from where the neighbour's were: a Gauss-Newton
+step or two. The rise of the weighed sum of squares, twice the loss of log likelihood, is chi-square distributed with
+one degree of freedom where residuals are white. They are not, and windows differ by more than their noise: so the rise
+is scaled by what the identification's own covariance says of that quantity, against what white residuals would (Pauli,
+Racugno and Ventura 2011, for composite likelihoods). Unlike a standard deviation the interval may lean to one side, or
+be open: then these data do not bound the quantity there.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,9 @@
-"""Kicked window: its machine's motion since the kick, and what an error of the machine changes of what is measured.
+"""Window of a machine with an error.
 
-The machine with the error is simulated from the kick on, where everything in its loop was at rest: an observer that
-goes by a wrong machine has then settled to its wrong estimates as it has in the measurement. A sensor of the steer that
-is off changes the loop too (the controller steers by it); dry friction is ridden (`simulated_motion.py`).
+The motion since the kick, and what an error of the machine changes in what is measured. The machine with the error is
+simulated from the kick on, where everything in its loop was at rest: an observer that goes by a wrong machine has then
+settled to its wrong estimates as it has in the measurement. A sensor of the steer that is off changes the loop too (the
+controller steers by it); dry friction is ridden (`simulated_motion.py`).
 """
 
 from collections.abc import Mapping, Sequence

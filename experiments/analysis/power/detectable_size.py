@@ -1,4 +1,7 @@
-"""Sizes seen: each error is tried at the size that a campaign would just see, for what it does is not in proportion."""
+"""Smallest detectable size of each error.
+
+Errors are simulated at that size, for their effect is not in proportion to it.
+"""
 
 from collections.abc import Callable
 

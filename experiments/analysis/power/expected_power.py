@@ -1,8 +1,9 @@
-"""Power before an experiment: the smallest error that a planned campaign would reject, and what hides a smaller one.
+"""Expected power of a planned campaign.
 
-A campaign of known windows is drawn again and again, each time with noise of its own and a bicycle drawn from the
-standard deviations, and judged as `conditions.py` judges it. An error moves the windows of a condition, each by its own
-slope: what they have in common is seen, what they have not looks like an effect between runs.
+The smallest error that it would reject, and what hides a smaller one. A campaign of known windows is drawn again and
+again, each time with noise of its own and a bicycle drawn from the standard deviations, and judged as `conditions.py`
+judges it. An error moves the windows of a condition, each by its own slope: what they have in common is seen, what they
+have not looks like an effect between runs.
 """
 
 from collections.abc import Sequence

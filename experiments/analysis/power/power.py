@@ -1,10 +1,11 @@
-"""Power of a verdict: the smallest deviation of a quantity that the joint test would have seen.
+"""Power of a verdict.
 
-A small deviation d of one quantity moves the k conditions' eigenvalues by slopes d, and makes chi-square noncentral:
-lambda = d^2 slopes' S^-1 slopes. What is seen with a given power is where the noncentral distribution has that much
-beyond the value at which the model is rejected. A larger one does not go on in proportion: the start of a window
-explains more of it, lean rate and steer weigh otherwise, and what is left unexplained counts as noise. So deviations
-are put into the windows, and the share of rejections is drawn.
+The smallest deviation of a quantity that the joint test would have detected. A small deviation d of one quantity moves
+the k conditions' eigenvalues by slopes d, and makes chi-square noncentral: lambda = d^2 slopes' S^-1 slopes. What is
+seen with a given power is where the noncentral distribution has that much beyond the value at which the model is
+rejected. A larger one does not go on in proportion: the start of a window explains more of it, lean rate and steer
+weigh otherwise, and what is left unexplained counts as noise. So deviations are put into the windows, and the share of
+rejections is drawn.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Condition of a campaign from the windows of its rehearsal, with errors of any size in its machine."""
+"""Condition of a campaign from its rehearsal.
+
+Its windows may have errors of any size in their machine.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,11 +1,12 @@
-"""Effect between runs whose size nobody knows: a grid of its variances, weighed by the scatter within each condition.
+"""Random effect between runs, of unknown size.
 
-Windows of one condition may scatter by more than their own noise: another push, another place on the belt. How much
-more a campaign of a few windows cannot say, and one estimate of it is no truth: taken for one, it makes true campaigns
-look too good where nothing is between the runs, and rejects too many where something is. So every size of a grid is
-weighed by the restricted likelihood (REML) of the scatter within the conditions, which no wrong model enters, and
-whatever follows is the mean over the grid. Its prior is half normal, with `USUAL_EFFECT` times the windows' noise: of
-two windows that lie 135 and 8 deviations off, no effect between them may excuse both.
+A grid of its variances, weighed by the scatter within each condition. Windows of one condition may scatter by more than
+their own noise: another push, another place on the belt. How much more a campaign of a few windows cannot say, and one
+estimate of it is no truth: taken for one, it makes true campaigns look too good where nothing is between the runs, and
+rejects too many where something is. So every size of a grid is weighed by the restricted likelihood (REML) of the
+scatter within the conditions, which no wrong model enters, and whatever follows is the mean over the grid. Its prior is
+half normal, with `USUAL_EFFECT` times the windows' noise: of two windows that lie 135 and 8 deviations off, no effect
+between them may excuse both.
 
 Another push or another place changes the motion, and by it both parts of the eigenvalue: an effect is in both parts or
 in neither. A grid with one part alone affected would have three sorts of effect for one of none, and be too mild.

@@ -1,4 +1,7 @@
-"""Candidate causes of a misfit: what was moved, how far, and what that leaves."""
+"""Candidate causes of a misfit.
+
+Each tells what was moved, how far, and what that leaves.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

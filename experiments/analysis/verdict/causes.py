@@ -1,4 +1,4 @@
-"""Causes that would explain a rejected model: each quantity moved alone, ranked by the motion itself.
+"""Causes that would explain a rejected model.
 
 Each quantity is moved alone (`riderless.experiments.analysis.identification.output_error`), and ranked by how much of
 the misfit it takes away, less what moving it costs. The best are then tried on the eigenvalues: every prediction is

@@ -1,8 +1,8 @@
-"""Pooled eigenvalues of each condition, measured minus like for like, and how probable a misfit like theirs is.
+"""Pooled eigenvalues of each condition.
 
-Their covariance has three parts: the noise of the windows, an effect between runs of unknown size
-(`between_runs.py`), and the uncertain parameters in the prediction, which all conditions share
-(`uncertain_parameters.py`).
+Measured minus like for like, and how probable a misfit like theirs is. Their covariance has three parts: the noise of
+the windows, an effect between runs of unknown size (`between_runs.py`), and the uncertain parameters in the prediction,
+which all conditions share (`uncertain_parameters.py`).
 """
 
 from collections.abc import Sequence

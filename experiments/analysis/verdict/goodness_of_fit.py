@@ -1,8 +1,9 @@
-"""Goodness of fit of a campaign: chi-square of the model's parameters, and the one that would have to move.
+"""Goodness of fit of a campaign.
 
-The question is put to the pooled eigenvalues, measured minus like for like, one pair for each condition
-(`conditions.py`). The sum of squares of the residuals in units of their covariance is chi-square distributed if the
-model is right. Where it is too large, `causes.py` looks for the quantity that would have to move.
+Chi-square of the model's parameters, and the one that would have to move. The question is put to the pooled
+eigenvalues, measured minus like for like, one pair for each condition (`conditions.py`). The sum of squares of the
+residuals in units of their covariance is chi-square distributed if the model is right. Where it is too large,
+`causes.py` looks for the quantity that would have to move.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""Leftover of a campaign's eigenvalues, whatever they were predicted with, under one covariance for all causes."""
+"""Misfit of a campaign's eigenvalues after each cause.
+
+All causes are compared under one covariance.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,7 @@
-"""Next steps for recordings in which no window could be compared: what to change, by the reasons given."""
+"""Next steps where no window was compared.
+
+They tell what to change, by the reasons given.
+"""
 
 from collections.abc import Iterator, Sequence
 

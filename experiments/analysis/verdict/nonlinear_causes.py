@@ -1,8 +1,8 @@
-"""Causes that no linear theory has, tried by simulation: each part of `steer_elements.py` at the size that fits best.
+"""Nonlinear causes of a misfit, simulated.
 
-Every window is ridden again with the part on its steer axis, the same estimator is applied to that motion, and what
-the part moves the eigenvalue by is added to the prediction. The size is searched alone, first in factors of two, then
-on the parabola through the best three.
+Each part of `steer_elements.py` is tried at the size that fits best. Every window is ridden again with the part on its
+steer axis, the same estimator is applied to that motion, and what the part moves the eigenvalue by is added to the
+prediction. The size is searched alone, first in factors of two, then on the parabola through the best three.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,9 @@
-"""Two causes at once: tried where no single one is enough, and said to be a pair that was fitted.
+"""Pairs of causes that explain a misfit.
 
-What each cause does to the eigenvalues at half of what it would be alone gives a first guess for every pair by least
-squares; the pairs that leave least by that are then moved together, each cause within what is possible, until the
-windows are explained best. A pair has two numbers to fit: that it leaves less than one cause does is no proof.
+They are tried where no single one is enough, and reported as fitted pairs. What each cause does to the eigenvalues at
+half of what it would be alone gives a first guess for every pair by least squares; the pairs that leave least by that
+are then moved together, each cause within what is possible, until the windows are explained best. A pair has two
+numbers to fit: that it leaves less than one cause does is no proof.
 """
 
 from collections.abc import Callable, Mapping, Sequence

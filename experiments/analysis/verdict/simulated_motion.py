@@ -1,8 +1,9 @@
-"""Motion of a window's machine with more parts on its steer axis, from the start that then fits best.
+"""Simulated motion with parts on the steer axis.
 
-The linear dynamics of theory (`riderless.experiments.dynamics.Dynamics`: bicycle, drive, sampled observer and gains as
-flown) step at the measured speed; the part adds its torque, held over a step. What the part changes is the difference
-to the same simulation without it, so that the error of such a step cancels.
+The parts are added to a window's machine, from the start that then fits best. The linear dynamics of theory
+(`riderless.experiments.dynamics.Dynamics`: bicycle, drive, sampled observer and gains as flown) step at the measured
+speed; the part adds its torque, held over a step. What the part changes is the difference to the same simulation
+without it, so that the error of such a step cancels.
 """
 
 from collections.abc import Sequence

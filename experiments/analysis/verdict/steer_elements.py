@@ -1,8 +1,9 @@
-"""Parts of a steer axis that no linear theory has: a torque on the axis as a function of the motion, one line each.
+"""Nonlinear parts of a steer axis.
 
-Each is one kind of `_element_torque` with one size. `simulated_motion.py` rides them, `nonlinear_causes.py` tries them.
-The drive's dead band and hysteresis are torques that the drive does not make. Friction and stops are solved for at
-the end of a step (Moreau's time stepping): the torque, within its bounds, with which the axis would come to rest.
+Each is a torque on the axis as a function of the motion, one line. Each is one kind of `_element_torque` with one size.
+`simulated_motion.py` rides them, `nonlinear_causes.py` tries them. The drive's dead band and hysteresis are torques
+that the drive does not make. Friction and stops are solved for at the end of a step (Moreau's time stepping): the
+torque, within its bounds, with which the axis would come to rest.
 
 Twisting torque and side force of the front tyre need the path of the wheel, its curvature and the force that the
 ground must give; both follow with the relaxation length of the tyre.

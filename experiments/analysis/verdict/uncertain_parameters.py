@@ -1,6 +1,7 @@
-"""Uncertain parameters in the verdict: the bicycle within its standard deviations that explains a campaign best.
+"""Best bicycle within its parameters' deviations.
 
-The model is asked whether any bicycle that it allows for explains the data: the minimum over the parameters p of
+"Best" is the bicycle that explains a campaign best. The model is asked whether any bicycle that it allows for explains
+the data: the minimum over the parameters p of
 
     (y - like(p))' S^-1 (y - like(p)) + (p - p0)' P^-1 (p - p0)
 

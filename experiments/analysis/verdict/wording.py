@@ -1,4 +1,7 @@
-"""Words about causes: what would explain a rejected model, how much it leaves, and what cannot be told from it."""
+"""Words about causes of a rejected model.
+
+They tell what would explain it, how much that leaves, and what cannot be decided from it.
+"""
 
 from collections.abc import Sequence
 

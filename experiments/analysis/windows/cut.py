@@ -1,4 +1,7 @@
-"""Beginning and end of a window, and the straight line through its speeds."""
+"""Beginning, end and speed line of windows.
+
+The speed line is the straight line through a window's speeds.
+"""
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view

@@ -1,4 +1,7 @@
-"""Search for the free responses of a recording, after its kicks or where its torque went off."""
+"""Search for free responses in a recording.
+
+They come after its kicks or where its torque went off.
+"""
 
 import numpy as np
 

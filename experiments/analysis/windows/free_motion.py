@@ -1,9 +1,9 @@
-"""Motion that the motion just before does not explain: how a kick into a bicycle still swinging is seen.
+"""Linear prediction of free motion.
 
-A bicycle left alone goes on as it went: each value of its lean rate is a sum of earlier ones with fixed weights
-(linear prediction; L. Ljung, System Identification, 2nd ed. 1999, section 3.2). The weights are learnt from the
-recording itself. What then differs from the prediction was not free: a kick, a gust, noise. A slow decay is
-explained and so is no part of the background.
+What it does not explain shows a kick into a bicycle still swinging. A bicycle left alone goes on as it went: each value
+of its lean rate is a sum of earlier ones with fixed weights (linear prediction; L. Ljung, System Identification, 2nd
+ed. 1999, section 3.2). The weights are learnt from the recording itself. What then differs from the prediction was not
+free: a kick, a gust, noise. A slow decay is explained and so is no part of the background.
 """
 
 import numpy as np

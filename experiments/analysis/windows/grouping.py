@@ -1,8 +1,9 @@
-"""Windows of one bicycle, in conditions: what a verdict is given on.
+"""Grouping of windows into conditions.
 
-A condition is bicycle, controller and speed. Bicycles are told apart by their names, bicycle and controller together
-by the label of the recording: recordings of one name but of different parameters or controllers get names of their own
-before they are analysed. Speed is that of the windows: those of one label are parted by it afterwards.
+A verdict is given on the conditions of one bicycle. A condition is bicycle, controller and speed. Bicycles are told
+apart by their names, bicycle and controller together by the label of the recording: recordings of one name but of
+different parameters or controllers get names of their own before they are analysed. Speed is that of the windows: those
+of one label are parted by it afterwards.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

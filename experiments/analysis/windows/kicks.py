@@ -1,4 +1,4 @@
-"""Kicks in a recording: when somebody kicked the bicycle, and when the kick was over.
+"""Kicks in a recording: beginnings and ends.
 
 Markers of kind "kick" without a text are a list of all kicks, each with its time: no other is sought. Those set while
 a run went on say "a kick here", or near here, and no more (`marks.py`). Without a list a kick is a sudden rise: the

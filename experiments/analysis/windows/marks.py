@@ -1,8 +1,8 @@
-"""Marks set while a run went on: each says "a kick near here", and is moved to the rise that it must mean.
+"""Marks of kicks, set during a run.
 
-A person sees the kick, decides and presses a key: the mark comes 0.3 to 1.2 s late, and seldom early. What kicked the
-bicycle itself, an emulated hand, knows the time. A list of times (somebody else's log, a mapping) names all kicks and
-is taken as it is, see `kicks.find_kicks`.
+Each says "a kick near here", and is moved to the rise that it must mean. A person sees the kick, decides and presses a
+key: the mark comes 0.3 to 1.2 s late, and seldom early. What kicked the bicycle itself, an emulated hand, knows the
+time. A list of times (somebody else's log, a mapping) names all kicks and is taken as it is, see `kicks.find_kicks`.
 """
 
 from dataclasses import dataclass, replace

@@ -1,6 +1,7 @@
-"""Notes of a person on windows: a small text file that vetoes, moves or adds some, each with a reason.
+"""Notes of a person on windows.
 
-One line each; times in s; a window is named by any time within it; what follows ``#`` is a comment::
+A small text file vetoes, moves or adds some, each with a reason. One line each; times in s; a window is named by any
+time within it; what follows ``#`` is a comment::
 
     veto 12.3 "hand touched"
     move 12.3 to 12.6-15.1 "kick ended later"

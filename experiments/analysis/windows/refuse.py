@@ -1,4 +1,7 @@
-"""Reasons why a window, or a part of a recording, is refused."""
+"""Reasons for refusing windows.
+
+Also for refusing a part of a recording.
+"""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rules by which windows are found, cut and refused."""
+"""Rules for finding, cutting and refusing windows."""
 
 from dataclasses import dataclass, field
 

@@ -1,8 +1,9 @@
-"""Steer stops that a handlebar met: where it comes to rest at once, at one angle that it never passes, and stays there.
+"""Arrests of the handlebar at its stops.
 
-A free steer turns at its peak as softly as it came: 25 ms before it moves at omega^2 A 25 ms, and it leaves the peak
-likewise. At a stop it arrives with a speed that would have carried it on, and dwells. Dry friction holds it too, but
-softly, and at any angle; so what counts is an arrest at the greatest angle of its side, and more than one there.
+It comes to rest at once, at one angle that it never passes, and stays there. A free steer turns at its peak as softly
+as it came: 25 ms before it moves at omega^2 A 25 ms, and it leaves the peak likewise. At a stop it arrives with a speed
+that would have carried it on, and dwells. Dry friction holds it too, but softly, and at any angle; so what counts is an
+arrest at the greatest angle of its side, and more than one there.
 """
 
 from collections.abc import Sequence

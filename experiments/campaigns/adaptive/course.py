@@ -1,7 +1,8 @@
-"""Course of an experiment that runs itself: which run comes next and why, what is known after it, and when it ends.
+"""Course of an adaptive experiment.
 
-Windows in, decisions out: nothing is run here. The same recordings lead to the same course, so a campaign that was
-killed takes up its recorded runs and goes on as if nothing had happened.
+It tells which run comes next and why, what is known after it, and when the experiment ends. Windows in, decisions out:
+nothing is run here. The same recordings lead to the same course, so a campaign that was killed takes up its recorded
+runs and goes on as if nothing had happened.
 """
 
 import re

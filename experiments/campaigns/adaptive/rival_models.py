@@ -1,10 +1,11 @@
-"""Models that a verdict decides between: theory as it is stated, and the same with other values of some quantities.
+"""Rival models of a sequential verdict.
 
-After each run each model has a chi-square: how far the estimate of what they differ in lies from its values, the rest
-being free within what was known before. The verdict is decided as soon as one model is so many times as likely as each
-other (Wald 1945, Annals of Mathematical Statistics 16, 117). However often one looks, data of a true model make another
-one 100 times as likely in one experiment of 100 at most (Ville 1939), so looking after each run costs nothing. Where no
-model fits, all are rejected, each look at a level of its own that together make up the usual one.
+Theory as it is stated, and the same with other values of some quantities. After each run each model has a chi-square:
+how far the estimate of what they differ in lies from its values, the rest being free within what was known before. The
+verdict is decided as soon as one model is so many times as likely as each other (Wald 1945, Annals of Mathematical
+Statistics 16, 117). However often one looks, data of a true model make another one 100 times as likely in one
+experiment of 100 at most (Ville 1939), so looking after each run costs nothing. Where no model fits, all are rejected,
+each look at a level of its own that together make up the usual one.
 """
 
 from collections.abc import Mapping, Sequence

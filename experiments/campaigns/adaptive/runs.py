@@ -1,4 +1,7 @@
-"""Runs of an experiment that runs itself: those recorded are taken up, others chosen, rehearsed and made."""
+"""Runs of an adaptive experiment.
+
+Those recorded are taken up, others chosen, rehearsed and made.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

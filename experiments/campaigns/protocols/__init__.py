@@ -1,4 +1,6 @@
-"""Protocols of a campaign: what is done to a bicycle to learn something; one file and one line below for each.
+"""Protocols of a campaign.
+
+Each is one file and one line below.
 
 A protocol is a module with ``Settings``, what a campaign file may say of it (`condition.Settings` and more), and
 ``plan(settings, bench) -> list[Condition]``, its runs in the order in which they are to be made.

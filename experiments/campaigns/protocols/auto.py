@@ -1,7 +1,7 @@
-"""Experiment that runs itself: the drive kicks, the bicycle keeps its lane, and what comes next is what tells most.
+"""Adaptive experiment: the next run tells most.
 
-What is planned here is the menu: each controller, speed and kick once. Which of them is run, in which order and how
-often is decided between runs (`riderless.experiments.campaigns.adaptive`).
+The drive kicks, and the bicycle keeps its lane. What is planned here is the menu: each controller, speed and kick once.
+Which of them is run, in which order and how often is decided between runs (`riderless.experiments.campaigns.adaptive`).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Coast-down: pushed to speed on a floor and left to roll; the speed falls during every window."""
+"""Coast-down on a floor.
+
+The bicycle is pushed to speed and left to roll; the speed falls during every window.
+"""
 
 from pydantic import Field
 

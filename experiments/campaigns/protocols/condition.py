@@ -1,4 +1,7 @@
-"""Conditions, which every protocol makes: each is one run of a bicycle under a controller at a speed."""
+"""Conditions, which every protocol makes.
+
+Each is one run of a bicycle under a controller at a speed.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

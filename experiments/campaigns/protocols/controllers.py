@@ -1,7 +1,7 @@
-"""Closed-loop sets: several controllers at the same speeds, kicked alike, one after another in random order.
+"""Several controllers at the same speeds, kicked alike.
 
-At each speed every controller meets the very same kicks before the next speed comes, so that what differs between
-them is the controller and not the hour or the hand.
+One after another in random order. At each speed every controller meets the very same kicks before the next speed comes,
+so that what differs between them is the controller and not the hour or the hand.
 """
 
 from dataclasses import replace

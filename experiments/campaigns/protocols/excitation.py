@@ -1,4 +1,7 @@
-"""Protocols that play a command on top of the controller's: common part of the sine sweep and the designed input."""
+"""Protocols that play a command during control.
+
+It is the common part of the sine sweep and the designed input.
+"""
 
 from dataclasses import replace
 from typing import Literal

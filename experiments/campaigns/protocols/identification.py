@@ -1,7 +1,7 @@
-"""Identification run: an input designed to tell the parameters, on top of the controller, within the limits.
+"""Designed input for identification of the parameters.
 
-A multisine plays every harmonic of the band at once, with phases that keep its peak low, and as strong as lean,
-steer and torque may become after theory.
+It is played on top of the controller, within the limits. A multisine plays every harmonic of the band at once, with
+phases that keep its peak low, and as strong as lean, steer and torque may become after theory.
 """
 
 from typing import Literal

@@ -1,4 +1,7 @@
-"""Inputs of the protocols: bicycles, controllers, a machine, and a seed for everything left to chance."""
+"""Inputs of the protocols.
+
+Bicycles, controllers, a machine, and a seed for everything left to chance.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

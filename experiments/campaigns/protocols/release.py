@@ -1,7 +1,8 @@
-"""Release protocol: below the weave speed the torque goes off for a moment while the controller balances.
+"""Torque off for a moment below weave speed.
 
-A push by the drive sets the bicycle going, then the torque is off: it weaves wider and wider, and that growth is what
-is measured. The controller has it back after `free_s`, or as soon as lean or steer passes `catch` of its limit.
+The controller balances before and after it. A push by the drive sets the bicycle going, then the torque is off: it
+weaves wider and wider, and that growth is what is measured. The controller has it back after `free_s`, or as soon as
+lean or steer passes `catch` of its limit.
 
 With `hold_back = "lane"` the rest of a law that keeps a lane goes on balancing, and only heading and place are left to
 themselves: the bicycle wanders, and is brought back after `free_s`, or as soon as a wheel is `bring_back` of the way to

@@ -1,4 +1,7 @@
-"""Steer-torque sine sweep: frequency response of the loop and of the plant (`frequency_response.response`)."""
+"""Sine sweep of the steer torque.
+
+It gives the frequency response of the loop and of the plant (`frequency_response.response`).
+"""
 
 from pydantic import Field
 

@@ -1,4 +1,7 @@
-"""Speed sweep: one run through the weave speed, in steps or along a slow ramp, a kick at each speed."""
+"""Speed sweep through the weave speed, with kicks.
+
+One run, in steps or along a slow ramp, a kick at each speed.
+"""
 
 from typing import Literal
 

@@ -1,7 +1,7 @@
-"""Treadmill perturbation: constant speed, kicks by hand, speeds times repeats in random order.
+"""Treadmill at constant speed, kicks by hand.
 
-Also the emulated campaign that runs when no file says otherwise: two bicycles, uncontrolled inside their stable
-range, and under LQR and pole placement below, inside and above it.
+Speeds times repeats in random order. Also the emulated campaign that runs when no file says otherwise: two bicycles,
+uncontrolled inside their stable range, and under LQR and pole placement below, inside and above it.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""Bench of the real-time faults: one emulated bicycle on a pseudo-terminal, and controllers that come and go.
+"""Bench of the real-time faults.
 
-The bicycle stays the same from case to case: each case also shows that what the last one left behind can be
-taken up again. Only a bicycle that was unplugged is replaced.
+One emulated bicycle on a pseudo-terminal, and controllers that come and go. The bicycle stays the same from case to
+case: each case also shows that what the last one left behind can be taken up again. Only a bicycle that was unplugged
+is replaced.
 """
 
 import os

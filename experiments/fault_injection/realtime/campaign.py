@@ -1,8 +1,8 @@
-"""Fault campaign in real time: real processes, signals, disks and terminals, on an emulated bicycle's port.
+"""Fault campaign in real time.
 
-Smaller than the one in simulated time, and about what that one cannot show: that whatever happens to the
-program, the computer or the cable, the bicycle's own record ends at zero torque in time, and the log holds
-what had happened until then.
+Real processes, signals, disks and terminals, on an emulated bicycle's port. Smaller than the one in simulated time, and
+about what that one cannot show: that whatever happens to the program, the computer or the cable, the bicycle's own
+record ends at zero torque in time, and the log holds what had happened until then.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Controller under test: the command `riderless run` itself, in a process of its own.
+"""Controller under test, in its own process.
 
-It can be spoilt where nothing from outside would do. Its imports are done once, in multiprocessing's fork
-server, so that a case does not wait for them.
+It is the command `riderless run` itself. It can be spoilt where nothing from outside would do. Its imports are done
+once, in multiprocessing's fork server, so that a case does not wait for them.
 """
 
 import os

@@ -1,7 +1,8 @@
-"""Real-time faults: what is done to a run, at which state, and what is promised.
+"""Real-time faults and their promises.
 
-Each fault strikes a `riderless run` at a state that the bicycle's own record shows, and does by real means
-(signals, a full disk, a frozen terminal, a pulled plug) what could happen beside a bicycle.
+They tell what is done to a run, and at which state. Each fault strikes a `riderless run` at a state that the bicycle's
+own record shows, and does by real means (signals, a full disk, a frozen terminal, a pulled plug) what could happen
+beside a bicycle.
 """
 
 import errno

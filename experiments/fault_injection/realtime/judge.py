@@ -1,4 +1,7 @@
-"""Judge of the real-time faults: was a promise kept, by the bicycle's own record and the log as read back?"""
+"""Judge of the real-time faults.
+
+A promise is judged by the bicycle's own record and the log as read back.
+"""
 
 import math
 import re

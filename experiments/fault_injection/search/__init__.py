@@ -1,1 +1,4 @@
-"""Search for the unsafe: cases made by evolution instead of chance."""
+"""Evolutionary search for unsafe cases.
+
+Evolution takes the place of chance.
+"""

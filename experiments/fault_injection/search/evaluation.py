@@ -1,4 +1,7 @@
-"""Play of the cases of a search, on all cores, with the same result on any number of them."""
+"""Parallel play of a search's cases.
+
+On all cores, with the same result on any number of them.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

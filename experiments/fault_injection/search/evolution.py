@@ -1,9 +1,9 @@
-"""Search for the unsafe by evolution: the cases nearest to it have children, which differ from them a little.
+"""Evolution of cases towards danger.
 
-Threat, bicycle, channel and the like are choices and not numbers, so the parents are kept apart by their threats: the
-best few of each set of threats stay, and what is dangerous with one fault does not crowd out what may become so with
-another. A share of every generation is drawn afresh, the first fault of each by turns. All is drawn from the seed and
-the number of cases played before.
+The cases nearest to it have children, which differ from them a little. Threat, bicycle, channel and the like are
+choices and not numbers, so the parents are kept apart by their threats: the best few of each set of threats stay, and
+what is dangerous with one fault does not crowd out what may become so with another. A share of every generation is
+drawn afresh, the first fault of each by turns. All is drawn from the seed and the number of cases played before.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
-"""Genes of a case: whole numbers that decide all that chance decides elsewhere, and a code to type them by.
+"""Genes of a case, and their code.
 
-A gene is one of `GENE_VALUES` places between 0 and 1. A case has one block of genes for the ride and the first fault
-and a shorter one for each further fault; the first gene of a block chooses the threat, the others answer the draws of
+Whole numbers that decide all that chance decides elsewhere; the code is short enough to type. A gene is one of
+`GENE_VALUES` places between 0 and 1. A case has one block of genes for the ride and the first fault and a shorter one
+for each further fault; the first gene of a block chooses the threat, the others answer the draws of
 `cases.compose_case` in their order. So a search plays the very cases that chance could draw.
 """
 

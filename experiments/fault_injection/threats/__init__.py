@@ -1,1 +1,4 @@
-"""Threats: kinds of faults by where they strike, how bad they may be, and what is promised for each."""
+"""Threats: kinds of faults and their promises.
+
+They are sorted by where they strike, and tell how bad they may be.
+"""

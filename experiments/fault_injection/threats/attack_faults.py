@@ -1,4 +1,7 @@
-"""Attacks on the line, or a computer that has crashed: well-formed frames that nobody meant to send now."""
+"""Attacks on the line, or crashed host.
+
+Well-formed frames that nobody meant to send now.
+"""
 
 from riderless.experiments.fault_injection.threats.fault_spec import Shape, Threat
 from riderless.experiments.fault_injection.threats.link_faults import LATE_CAUSES, LONG_LASTING, WATCHDOG_SLACK

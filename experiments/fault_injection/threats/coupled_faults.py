@@ -1,7 +1,8 @@
-"""Slow faults with one cause that meet several readings at once, so that these agree with each other.
+"""Slow faults common to several readings.
 
-What compares two sensors is silent where both lie alike. Two of these are usual on a real machine, an IMU whose bracket
-gives way and gyros that warm up; one takes chance or intent, and nothing aboard can show it.
+They have one cause, so these readings agree with each other. What compares two sensors is silent where both lie alike.
+Two of these are usual on a real machine, an IMU whose bracket gives way and gyros that warm up; one takes chance or
+intent, and nothing aboard can show it.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""All threats of the campaign, in the order of its table."""
+"""Threats of the campaign, in table order."""
 
 from enum import StrEnum
 

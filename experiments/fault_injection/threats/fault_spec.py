@@ -1,8 +1,8 @@
-"""Threats: a kind of fault, how bad it may be, and what is promised for it.
+"""Threat: a kind of fault and its promise.
 
-A promise is one of three. *Rides through*: the run goes on to its planned end. *Stops*: the fault is
-noticed in time, the torque goes to zero, and the cause that is kept is one that names it. *Either*.
-Times count from the moment at which the fault meets a bicycle under control.
+Also how bad it may be. A promise is one of three. *Rides through*: the run goes on to its planned end. *Stops*: the
+fault is noticed in time, the torque goes to zero, and the cause that is kept is one that names it. *Either*. Times
+count from the moment at which the fault meets a bicycle under control.
 """
 
 from collections.abc import Callable

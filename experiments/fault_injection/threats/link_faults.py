@@ -1,4 +1,7 @@
-"""Faults of the bytes between computer and node, and what is promised for each."""
+"""Faults of the line, and their promises.
+
+They change the bytes between computer and node.
+"""
 
 from riderless.experiments.fault_injection.threats.fault_spec import ONE_SAMPLE, Threat
 from riderless.firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE

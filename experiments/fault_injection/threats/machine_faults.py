@@ -1,4 +1,7 @@
-"""Faults of node, drive, supply and person, and what is promised for each."""
+"""Faults of node, drive, supply and person.
+
+Each with what is promised for it.
+"""
 
 from riderless.experiments.fault_injection.threats.fault_spec import Order, Threat
 from riderless.experiments.fault_injection.threats.link_faults import LONG_LASTING, SILENT_CAUSES

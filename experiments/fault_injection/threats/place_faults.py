@@ -1,8 +1,9 @@
-"""Faults of the sensor of place, and what is promised for each: found in time, or borne on the belt.
+"""Faults of the sensor of place.
 
-The machine is one of three: a distance sensor or a camera over a belt, or a satellite receiver with RTK on the road. A
-promise must hold for each, so a time is that of the slowest: ten fixes a second, lost after 0.6 s. Whatever the fault,
-no wheel leaves the belt under torque, unless nothing aboard shows the fault (`Threat.unseen`).
+Each is promised to be found in time, or borne on the belt. The machine is one of three: a distance sensor or a camera
+over a belt, or a satellite receiver with RTK on the road. A promise must hold for each, so a time is that of the
+slowest: ten fixes a second, lost after 0.6 s. Whatever the fault, no wheel leaves the belt under torque, unless nothing
+aboard shows the fault (`Threat.unseen`).
 """
 
 from dataclasses import replace

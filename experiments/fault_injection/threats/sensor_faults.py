@@ -1,4 +1,4 @@
-"""Faults of the instruments, and what is promised for each.
+"""Faults of the instruments, and their promises.
 
 Where a size has a bound, it is a limit of `riderless.hil.loop.limits` seen through the reading concerned: well below it
 the fault is small enough to be borne, well above it the monitor must speak, and between the two either may happen.

@@ -1,9 +1,10 @@
-"""Faults that come slowly, in every channel, and what is promised for each.
+"""Slow faults in every channel.
 
-None of them makes a step that a monitor of single samples could see. From a size on they must be found once all of it
-is there (`docs/plausibility.md`); smaller ones may be ridden. All are promised what holds whatever the fault: a bicycle
-that truly leans beyond its limit gets no torque for long, because the fault was found or because it is too small to
-bring a bicycle there. Where nothing aboard shows it that is counted, and not promised (`Threat.unseen`).
+Each with what is promised for it. None of them makes a step that a monitor of single samples could see. From a size on
+they must be found once all of it is there (`docs/plausibility.md`); smaller ones may be ridden. All are promised what
+holds whatever the fault: a bicycle that truly leans beyond its limit gets no torque for long, because the fault was
+found or because it is too small to bring a bicycle there. Where nothing aboard shows it that is counted, and not
+promised (`Threat.unseen`).
 """
 
 import math

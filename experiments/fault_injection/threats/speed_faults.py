@@ -1,8 +1,8 @@
-"""Faults of what keeps the speed, and what is promised for each: found in time, or harmless.
+"""Faults of what keeps the speed.
 
-The machine keeps a lane over a belt with edges, on a treadmill or with a VESC or an ODrive at its rear wheel. A promise
-must hold for each of the three, so a time is that of the slowest. Whatever the fault, no wheel leaves the belt under
-torque.
+Each is promised to be found in time, or to be harmless. The machine keeps a lane over a belt with edges, on a treadmill
+or with a VESC or an ODrive at its rear wheel. A promise must hold for each of the three, so a time is that of the
+slowest. Whatever the fault, no wheel leaves the belt under torque.
 """
 
 from dataclasses import replace

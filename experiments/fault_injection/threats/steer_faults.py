@@ -1,4 +1,7 @@
-"""Faults of a drive that obeys a steer rate or angle, in place of those of a torque and of its reading."""
+"""Faults of a rate or angle drive.
+
+They take the place of the faults of a torque and of its reading.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Foxglove server beside the page: a process of its own that looks on as a page does, and passes on what it hears.
+"""Foxglove server beside the page.
+
+It is a process of its own that reads as a page does, and passes on what it receives.
 
     python -m riderless.experiments.live.foxglove.bridge --page PORT --port PORT
 

@@ -1,6 +1,7 @@
-"""Messages of the page as Foxglove's channels: their topics, their schemas, and what is logged on each.
+"""Foxglove channels of the page's messages.
 
-A Foxglove channel carries one sample a message, so a batch of rows becomes as many messages.
+Their topics, their schemas, and what is logged on each. A Foxglove channel carries one sample a message, so a batch of
+rows becomes as many messages.
 """
 
 import time

@@ -1,4 +1,7 @@
-"""Foxglove server started beside a page, and ended with it."""
+"""Start and end of the Foxglove server.
+
+It is started beside a page, and ended with it.
+"""
 
 import json
 import subprocess

@@ -1,4 +1,7 @@
-"""Replay of a finished run, or of a log of others, on the page, at any pace, from any time."""
+"""Replay of a recording on the page.
+
+A finished run, or a log of others, at any pace, from any time.
+"""
 
 import time
 from collections.abc import Callable

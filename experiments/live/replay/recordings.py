@@ -1,4 +1,7 @@
-"""Recordings as a page shows them again: runs of ours, and logs of others."""
+"""Recordings for replay on a page.
+
+Runs of ours, and logs of others.
+"""
 
 from pathlib import Path
 from typing import Any, Protocol

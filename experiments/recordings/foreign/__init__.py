@@ -1,7 +1,8 @@
-"""Recordings that others made, read as a Response: through a mapping file, or as a kind that is known.
+"""Foreign recordings, read as a Response.
 
-A format is one file and one line of `formats.registry.FILE_FORMATS`. A kind is one file and one line below; it is
-recognised by its columns alone, in whatever format; the file's name is only a label.
+Through a mapping file, or as a kind that is known. A format is one file and one line of
+`formats.registry.FILE_FORMATS`. A kind is one file and one line below; it is recognised by its columns alone, in
+whatever format; the file's name is only a label.
 """
 
 from collections.abc import Callable

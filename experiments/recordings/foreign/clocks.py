@@ -1,4 +1,7 @@
-"""Clocks of recordings: counters that begin again, and stamps of a host that gets its rows in bursts."""
+"""Clock repairs of recordings.
+
+Counters that begin again, and stamps of a host that gets its rows in bursts.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,8 @@
-"""Steer-by-wire bicycle on a treadmill, TU Delft 2024: steered into its lean, kicked by hand or shaken at a handle.
+"""Logs of the Delft steer-by-wire bicycle.
 
-Logs of mechmotum/sbw_bicycle_with_model_matching: 100 Hz, no time column. The steer torque follows
-T_delta = 2 (6.5 - v) phi_dot [N m], and the logged ``sil_command`` obeys that law to 1e-4 N m.
+TU Delft 2024, on a treadmill: steered into its lean, kicked by hand or shaken at a handle. Logs of
+mechmotum/sbw_bicycle_with_model_matching: 100 Hz, no time column. The steer torque follows T_delta = 2 (6.5 - v)
+phi_dot [N m], and the logged ``sil_command`` obeys that law to 1e-4 N m.
 
 What a hand at the handle adds to it is ``command_fork`` less ``sil_command``, known to the last digit. The column
 ``hand_torque`` is not that: the program passes it on only while it has lately been above about 0.5 N m, so in the

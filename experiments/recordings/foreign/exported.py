@@ -1,4 +1,7 @@
-"""Our own runs as tables: what `riderless export` wrote, with the run's header in the file or beside it."""
+"""Own runs as exported tables.
+
+They are what `riderless export` wrote, with the run's header in the file or beside it.
+"""
 
 import json
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Uncontrolled instrumented bicycle of Kooijman, Schwab, Meijaard (2008), coasting in a hall.
+"""Data of Kooijman, Schwab, Meijaard (2008).
 
-Multibody System Dynamics 19:115-132, figure 5: lean-rate gyro and wheel pulses at 200 Hz, in volts. The steer
-angle is too small and too erratic to use, as the paper says, and is left out.
+An uncontrolled instrumented bicycle, coasting in a hall. Multibody System Dynamics 19:115-132, figure 5: lean-rate gyro
+and wheel pulses at 200 Hz, in volts. The steer angle is too small and too erratic to use, as the paper says, and is
+left out.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
-"""Mapping files (TOML): which column of somebody's recording is which quantity, in which unit and sign.
+"""Mapping files (TOML) of foreign columns.
 
-docs/foreign-logs.md shows one. Every table of it is read and checked here; `mapped` applies it.
+They tell which column is which quantity, in which unit and sign. docs/foreign-logs.md shows one. Every table of it is
+read and checked here; `mapped` applies it.
 """
 
 import tomllib

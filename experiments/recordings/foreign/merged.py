@@ -1,4 +1,7 @@
-"""Tables merged of sensors with rates of their own: a row tells what was measured at its time, the rest is missing."""
+"""Merged tables of sensors with different rates.
+
+A row has what was measured at its time, the rest is missing.
+"""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Tables of named columns, whatever the format of their file."""
+"""Tables of named columns, for any format."""
 
 import re
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Times of a recording, and its columns on an even grid."""
+"""Times of a recording; columns on an even grid."""
 
 import re
 from dataclasses import dataclass, replace

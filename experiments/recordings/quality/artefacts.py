@@ -1,7 +1,8 @@
-"""Missing samples, jumps and saturations: found in every kind of recording, named, and not free.
+"""Missing samples, jumps and saturations.
 
-Missing values and a spike of a few samples are bridged by a straight line, so that one bad sample does not spoil its
-surroundings. Where that takes longer than a missing row may, or hides a spike, the recording is not free.
+They are found in every kind of recording, named, and not free. Missing values and a spike of a few samples are bridged
+by a straight line, so that one bad sample does not spoil its surroundings. Where that takes longer than a missing row
+may, or hides a spike, the recording is not free.
 """
 
 from collections.abc import Callable, Iterator

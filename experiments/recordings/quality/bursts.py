@@ -1,9 +1,10 @@
-"""Samples of a run that came in bursts, as an adapter with a latency timer hands them over, and what that does.
+"""Samples that came in bursts, and their effect.
 
-The newest sample of a burst is answered and the others are passed over, so the loop is that much slower, and its
-commands are late. By how much the raw bytes tell, for each sample of our node says which command was at work when it
-was taken, and the rows say which sample that command answered. The arrival of the newest sample alone does not tell
-it: a node obeys at its next sample, so that some milliseconds may cost a whole period or nothing.
+An adapter with a latency timer hands them over like this. The newest sample of a burst is answered and the others are
+passed over, so the loop is that much slower, and its commands are late. By how much the raw bytes tell, for each sample
+of our node says which command was at work when it was taken, and the rows say which sample that command answered. The
+arrival of the newest sample alone does not tell it: a node obeys at its next sample, so that some milliseconds may cost
+a whole period or nothing.
 """
 
 from collections.abc import Iterable

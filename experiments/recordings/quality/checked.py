@@ -1,4 +1,7 @@
-"""Response with the other signals of its recording, which serve to check it."""
+"""Response with signals that check it.
+
+They are the other signals of its recording.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

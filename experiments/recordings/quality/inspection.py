@@ -1,4 +1,7 @@
-"""Inspection of every recording before it is analysed: its flaws are named, its units and signs checked."""
+"""Inspection of a recording before its analysis.
+
+Its flaws are named, its units and signs checked.
+"""
 
 from dataclasses import replace
 from typing import Any

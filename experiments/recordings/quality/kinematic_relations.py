@@ -1,7 +1,8 @@
-"""Relations that physics sets between recorded quantities, and how well a recording keeps them.
+"""Physical relations between recorded quantities.
 
-Both sides of a relation go through the same band-pass (about 0.3 to 3 Hz, where a bicycle swings), so that biases,
-drift, noise and vibration do not matter. A relation is one function and one line of `KINEMATIC_RELATIONS`.
+With them, how well a recording keeps them. Both sides of a relation go through the same band-pass (about 0.3 to 3 Hz,
+where a bicycle swings), so that biases, drift, noise and vibration do not matter. A relation is one function and one
+line of `KINEMATIC_RELATIONS`.
 
 A push is no part of the equations of motion, and the band-pass spreads it over a second on either side. Where a motion
 is over in that time, as under a stiff steer drive, next to nothing would be left to judge. So what one push in each

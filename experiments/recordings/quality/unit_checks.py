@@ -1,8 +1,9 @@
-"""Units and signs that physics contradicts, and the mistake behind them.
+"""Wrong units and signs, found by physics.
 
-When a relation fails (`riderless.experiments.recordings.quality.kinematic_relations`), each mistake that people make is
-undone in turn, in one column, and all relations are looked at again. What makes everything agree is named; where two
-mistakes do, both are.
+The mistake behind them is named. When a relation fails
+(`riderless.experiments.recordings.quality.kinematic_relations`), each mistake that people make is undone in turn, in
+one column, and all relations are looked at again. What makes everything agree is named; where two mistakes do, both
+are.
 """
 
 from collections.abc import Iterator, Sequence

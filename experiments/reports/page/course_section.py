@@ -1,4 +1,7 @@
-"""Section of the report on an experiment that ran itself: what was chosen and why, and what was known when."""
+"""Report section on an adaptive experiment.
+
+What was chosen and why, and what was known when.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

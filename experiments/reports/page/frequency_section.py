@@ -1,4 +1,7 @@
-"""Section of the report on frequency responses: verdicts, figures of each run, and one table."""
+"""Report section on frequency responses.
+
+Verdicts, figures of each run, and one table.
+"""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Windows as the page numbers them, and what its captions say of where they come from."""
+"""Numbers and captions of a page's windows.
+
+Captions tell where windows come from.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

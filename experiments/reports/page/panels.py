@@ -1,4 +1,7 @@
-"""Figures of each bicycle: eigenvalues over speed, residuals, complex plane, and what makes the bands."""
+"""Figures of each bicycle on the page.
+
+Eigenvalues over speed, residuals, complex plane, and what makes the bands.
+"""
 
 import re
 from collections.abc import Sequence

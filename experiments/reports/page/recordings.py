@@ -1,4 +1,7 @@
-"""Every recording on the page: its picture over time and how it ended; and its bicycle's parameters."""
+"""Recordings on the page.
+
+Each has its picture over time, how it ended, and its bicycle's parameters.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
-"""Small picture of one window: lean rate with the fit on it, steer beside it, and the residual below.
+"""Small picture of one window.
 
-A report shows forty of them. They are drawn by a template (templates/window.svg), in a fiftieth of the time that a
-plotting library takes; here is only where everything lies.
+Lean rate with the fit on it, steer beside it, and the residual below. A report shows forty of them. They are drawn by a
+template (templates/window.svg), in a fiftieth of the time that a plotting library takes; here is only where everything
+lies.
 """
 
 from dataclasses import dataclass

@@ -1,1 +1,4 @@
-"""Parts of a report that a paper takes over: sources, tables, figures."""
+"""Parts of a report for a paper.
+
+Sources, tables, figures.
+"""

@@ -1,4 +1,7 @@
-"""Sources that a report rests on, read from its numbers: which, why, and their BibTeX."""
+"""Sources that a report rests on.
+
+They are read from its numbers: which, why, and their BibTeX.
+"""
 
 import json
 import re

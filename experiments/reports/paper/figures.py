@@ -1,4 +1,7 @@
-"""Figure of a report for a paper, at the width of one column and of two; it prints in grey."""
+"""Figure of a report for a paper.
+
+At the width of one column and of two; it prints in grey.
+"""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Everything that a paper takes from a report, written into one folder."""
+"""Folder of everything for a paper.
+
+It is what a paper takes from a report.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

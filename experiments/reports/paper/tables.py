@@ -1,4 +1,7 @@
-"""Tables of a report for a paper: conditions as LaTeX (booktabs) and as CSV, windows as CSV."""
+"""Tables of a report for a paper.
+
+Conditions as LaTeX (booktabs) and as CSV, windows as CSV.
+"""
 
 import io
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Figure of a recording over time. Line styles, hatches and marks say without colour what the colours say."""
+"""Figure of a recording over time.
+
+Line styles, hatches and marks say without colour what the colours say.
+"""
 
 from dataclasses import dataclass, replace
 from textwrap import wrap

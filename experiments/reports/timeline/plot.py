@@ -1,4 +1,4 @@
-"""Picture of one recording over time, as `riderless plot` draws it."""
+"""Picture of a recording for `riderless plot`."""
 
 from dataclasses import replace
 from pathlib import Path

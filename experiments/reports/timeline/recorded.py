@@ -1,4 +1,7 @@
-"""Recording over time as a picture shows it: signals, states of the supervisor, kicks, windows with their verdicts."""
+"""Data of a recording's picture over time.
+
+Signals, states of the supervisor, kicks, windows with their verdicts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

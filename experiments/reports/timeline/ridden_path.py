@@ -1,4 +1,7 @@
-"""Path that a run was asked to ride, and the one it rode by its own estimate, from its header and rows."""
+"""Planned and ridden path of a run.
+
+The ridden one is by the run's own estimate; both come from its header and rows.
+"""
 
 from dataclasses import dataclass
 

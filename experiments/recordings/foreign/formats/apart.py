@@ -1,4 +1,7 @@
-"""Reading in a process of its own: a library that a file crashes, stops or fills with gigabytes does so there."""
+"""File reading in a process of its own.
+
+A library that a file crashes, stops or fills with gigabytes does so there.
+"""
 
 import importlib
 import os

@@ -1,4 +1,7 @@
-"""HDF5 files by h5py, and with them MAT files of version 7.3."""
+"""HDF5 files by h5py.
+
+Also MAT files of version 7.3.
+"""
 
 import math
 from collections.abc import Collection

@@ -1,4 +1,7 @@
-"""MATLAB and Octave files up to version 7, by scipy; version 7.3 is HDF5 and read as that."""
+"""MATLAB and Octave files by scipy.
+
+Up to version 7; version 7.3 is HDF5 and read as that.
+"""
 
 import struct
 import warnings

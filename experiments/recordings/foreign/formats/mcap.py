@@ -1,4 +1,7 @@
-"""MCAP files of other programs: messages in JSON, in protobuf, or of ROS (CDR, and that of ROS 1)."""
+"""MCAP files of other programs.
+
+Messages in JSON, in protobuf, or of ROS (CDR, and that of ROS 1).
+"""
 
 import json
 from collections.abc import Callable, Collection

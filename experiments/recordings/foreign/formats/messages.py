@@ -1,4 +1,7 @@
-"""Messages of topics as columns: one for each number, time or text in them, by topic and field."""
+"""Messages of topics as columns.
+
+One for each number, time or text in them, by topic and field.
+"""
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence

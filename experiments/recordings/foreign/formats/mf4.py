@@ -1,4 +1,4 @@
-"""Measurement files of ASAM (MF4, also MDF) by asammdf."""
+"""ASAM measurement files (MF4, MDF) by asammdf."""
 
 import logging
 from collections.abc import Collection

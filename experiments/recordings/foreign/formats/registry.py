@@ -1,4 +1,7 @@
-"""File formats of others' recordings. A format is one file and one line below."""
+"""File formats of foreign recordings.
+
+A format is one file and one line below.
+"""
 
 from collections.abc import Callable, Collection
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Bags of ROS by rosbags: folders of rosbag2 (stored as MCAP or SQLite), single .db3 files, bags of ROS 1."""
+"""ROS bags by rosbags.
+
+Folders of rosbag2 (stored as MCAP or SQLite), single .db3 files, bags of ROS 1.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterator

@@ -1,7 +1,8 @@
-"""Recordings as text: comma, semicolon, tab or spaces between the values, one line of names above them.
+"""Text recordings (CSV and the like).
 
-Lines above the names that begin with ``#`` are left out. Text is UTF-8 or UTF-16, or, where its names are neither, that
-of Windows; a byte that is none of it takes one value, not the file.
+Comma, semicolon, tab or spaces between the values, one line of names above them. Lines above the names that begin with
+``#`` are left out. Text is UTF-8 or UTF-16, or, where its names are neither, that of Windows; a byte that is none of it
+takes one value, not the file.
 
 What gzip packed is unpacked line by line while it is read, and never held whole.
 """

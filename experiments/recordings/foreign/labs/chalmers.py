@@ -1,8 +1,9 @@
-"""Bicycles steered by a steer rate, Chalmers: wheel rate, gyro, steer encoder and GNSS, x forward and z up.
+"""Logs of Chalmers' bicycles with rate drives.
 
-Law: steer rate = Kp (roll_ref - roll) - Kd roll_rate. Their headers say `(rad/s^2)` of an accelerometer in m/s^2
-and `(rad/s)` of a wheel that becomes a speed times its radius, so units are those known, not those of the header.
-Early sessions have 10 to 50 rows a second and gaps of 80 to 120 ms. The logs name no bicycle.
+Wheel rate, gyro, steer encoder and GNSS, x forward and z up. Law: steer rate = Kp (roll_ref - roll) - Kd roll_rate.
+Their headers say `(rad/s^2)` of an accelerometer in m/s^2 and `(rad/s)` of a wheel that becomes a speed times its
+radius, so units are those known, not those of the header. Early sessions have 10 to 50 rows a second and gaps of 80 to
+120 ms. The logs name no bicycle.
 """
 
 import numpy as np

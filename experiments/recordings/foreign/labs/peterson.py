@@ -1,4 +1,6 @@
-"""Robot bicycle of Davis (Peterson 2013): steer torque, lean rate and steer under a controller that is not stated.
+"""Logs of the Davis robot bicycle (Peterson 2013).
+
+Steer torque, lean rate and steer under a controller that is not stated.
 
 Text with spaces between the values, `# Generated from ...` above the names, 200 Hz; lean and steer to the right
 are positive. The bicycle is balanced at all times by gains and a filter that the log does not have. Its torque is
