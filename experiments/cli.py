@@ -210,11 +210,11 @@ def main() -> None:
         print(f"riderless: {harmless_sentence(str(error))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
-        _end_unheard()
+        _end_at_closed_pipe()
     except SystemExit as ending:
         if not isinstance(ending.__context__, BrokenPipeError):  # of which typer makes an exit code of 1
             raise
-        _end_unheard()
+        _end_at_closed_pipe()
     except MemoryError:
         print("riderless: this computer has no memory left for that: give less data", file=sys.stderr)
         sys.exit(2)
@@ -226,8 +226,8 @@ def main() -> None:
         sys.exit(2)
 
 
-def _end_unheard() -> None:
-    """End without a word and without a fault: who read the output has had enough."""
+def _end_at_closed_pipe() -> None:
+    """End silently with exit code 0: the program that read the output has closed it, as ``head`` does."""
     sys.stderr.close()
     sys.exit(0)
 

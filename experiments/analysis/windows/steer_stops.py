@@ -18,7 +18,7 @@ LEAST_ANGLE = 0.01  # rad: below it encoders and play decide
 BEFORE_PEAK = 0.025  # s before the peak, about which the speed of arrival is read
 SPAN = 0.02  # s over which it is read
 DWELL_BAND = 0.06  # of the angle, that a stop gives and springs back by
-ABREAST = 0.04  # of the greatest angle of a side: what arrives within it came to the same place
+SAME_ANGLE = 0.04  # of the greatest angle of a side: peaks within it count as the same angle
 CARRIED_ON = 0.35  # of the angle, by which it would have gone on in the time that it dwelt; free 0.12, in friction 0.23
 FEWEST = 2  # arrests, of both sides, that make stops
 EXCURSION = 0.5  # of the greatest angle of a side: a turn of the steer to that side
@@ -111,13 +111,13 @@ def _furthest(delta: Array, sign: float) -> float:
 
 
 def arrests_of(response: Response, sign: float, greatest: float) -> list[Arrest]:
-    """Turns of the steer to one side (``sign``) that ended within `ABREAST` of its greatest angle there [rad]."""
+    """Turns of the steer to one side (``sign``) that ended within `SAME_ANGLE` of its greatest angle there [rad]."""
     assert response.delta is not None
     dt, y, found = response.dt, sign * response.delta, []
     back, span = max(1, round(BEFORE_PEAK / dt)), max(1, round(0.5 * SPAN / dt))
     for first, stop in true_spans(y > EXCURSION * greatest):
         peak = first + int(np.argmax(y[first:stop]))
-        if y[peak] < (1.0 - ABREAST) * greatest or peak - back - span < 0:
+        if y[peak] < (1.0 - SAME_ANGLE) * greatest or peak - back - span < 0:
             continue
         speed = (y[peak - back + span] - y[peak - back - span]) / (2.0 * span * dt)
         left = y[peak:] < (1.0 - DWELL_BAND) * y[peak]
