@@ -159,8 +159,8 @@ class Response:
         names = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "T_played", "v_read")
         return tuple(name for name in names if getattr(self, name) is not None)
 
-    def forget(self) -> None:
-        """Give back the memory of signals that are mapped from files, as those of a long run; they are read again."""
+    def release_memory(self) -> None:
+        """Release the memory of signals that are mapped from files, as those of a long run; they are read again."""
         for value in vars(self).values():
             held = value.base if isinstance(value, np.ndarray) else None
             pages = held.obj if isinstance(held, memoryview) else None

@@ -66,7 +66,7 @@ class Analysis:
         if "verdicts" not in self.__dict__:
             self.__dict__["verdicts"] = verdicts(self.responses, self.comparisons, tell=tell)
             for response in self.responses:
-                response.forget()
+                response.release_memory()
         return self.verdicts
 
     def as_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def analyze_responses(
     stops = stops_by_bicycle(responses)
     for response in responses:
         why = _why_not_linear(response)
-        response.forget()
+        response.release_memory()
         if why:
             looked_at.append(response)
             rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
@@ -138,7 +138,7 @@ def analyze_responses(
             if fit.ok:
                 comparisons.append(compare(segment, fit))
             fits.append(fit)
-            response.forget()  # so that long signals are never in memory all at once
+            response.release_memory()  # so that long signals are never in memory all at once
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)

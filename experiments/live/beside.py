@@ -162,7 +162,7 @@ class LiveTeller:
         self._narrator = Narrator(header, float("nan"))
         self._told_fits = ToldFits()
         self._next_fits = -np.inf
-        self._fitter.forget()  # its times are those of the run before
+        self._fitter.cancel()  # its times are those of the run before
         try:
             hello = hello_of(
                 header,

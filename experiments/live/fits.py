@@ -100,8 +100,8 @@ class Fitter:
             return pending.result()
         return None
 
-    def forget(self) -> None:
-        """Forget what was asked for: it is of a recording that is not looked at any more."""
+    def cancel(self) -> None:
+        """Cancel the pending fits: their recording is not shown any more."""
         if self._asked is not None:
             self._asked.cancel()
         self._asked = None

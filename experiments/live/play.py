@@ -240,7 +240,7 @@ class _Ride:
     def go(self) -> Outcome:
         """Ride until it falls, is stopped, or the ride is long enough."""
         toy = self._toy
-        self._fitter.forget()  # what it asked for is of the ride before
+        self._fitter.cancel()  # what it asked for is of the ride before
         with self._session.telling("starting", "") as started:
             self._started = started
             return run_paced(

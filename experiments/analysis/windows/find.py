@@ -62,7 +62,7 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
             rejected.append(Rejected(response.source, float(response.t[kick.onset]), window.t_end, reason))
         else:
             windows.append(window)
-        response.forget()  # of a long recording no more than a window at a time
+        response.release_memory()  # of a long recording no more than a window at a time
     if not kicks:
         reason = f"no kick: no sudden rise above the background of {noise:.2g} {response.phi_dot_unit}"
         rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), reason))
@@ -127,5 +127,5 @@ def _released_windows(response: Response, rules: WindowRules) -> tuple[list[Wind
         else:
             rule = f"{rules.settle:g} s after the torque went off at {t_start:.2f} s, until {end}"
             windows.append(make_window(response, start, stop, rule))
-        response.forget()  # as behind each kick
+        response.release_memory()  # as behind each kick
     return windows, sorted(rejected, key=lambda r: r.t_start)

@@ -30,7 +30,7 @@ def in_turn(group: Sequence[Comparison]) -> Iterator[Comparison]:
     """Windows one after the other; behind each the memory of a long recording's signals is given back."""
     for c in group:
         yield c
-        c.segment.response.forget()
+        c.segment.response.release_memory()
 
 
 def with_unknown_resistance(response: Response, windows: Sequence[Window]) -> Response:

@@ -50,10 +50,10 @@ def recording_pictures(
     pictures = []
     for response in responses[:RECORDINGS_DRAWN]:
         timeline = timeline_of(response, numbered, rejected)
-        response.forget()  # a search for kicks has looked at all of it
+        response.release_memory()  # a search for kicks has looked at all of it
         figure = timeline_figure(timeline, compact=True)
         pictures.append(_RecordingPicture(response, figure, states_text(response.states), ended.get(response.source)))
-        response.forget()
+        response.release_memory()
     return pictures
 
 

@@ -95,7 +95,7 @@ def test_signals_that_are_forgotten_count_no_longer_and_are_read_again(long):
         y = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         before, total = mapped_megabytes(), y.sum()
         assert mapped_megabytes() - before > 25.0
-        replace(long, phi=y).forget()
+        replace(long, phi=y).release_memory()
         assert mapped_megabytes() - before < 5.0
         assert y.sum() == total
 
@@ -135,10 +135,10 @@ def signals_in_memory():
 )
 def test_work_over_all_of_a_recording_keeps_no_signals_in_memory(long_run, work):
     response, group = long_run
-    response.forget()
+    response.release_memory()
     before = signals_in_memory()
     assert np.isfinite(response.phi_dot).all()
     assert signals_in_memory() - before > response.phi_dot.nbytes // 2
-    response.forget()
+    response.release_memory()
     work(group)
     assert signals_in_memory() == before
