@@ -284,7 +284,7 @@ def is_released(pulse, freedom, place, limits, e):
 
 
 @njit(cache=True, nogil=True)
-def is_held_back(pulse, freedom, place, o, p):
+def is_held_back(pulse, freedom, place, settings, tracked):
     """Decide whether the lane's part of the law is held back; near an edge it is not. Runs inside the tick.
 
     Parameters
@@ -293,11 +293,11 @@ def is_held_back(pulse, freedom, place, o, p):
     freedom : (n,) array, see `Excitation.freedom`.
     place : int
         As `excitation_place` found it.
-    o, p : records of PLACE_SETTINGS and PLACE.
+    settings, tracked : records of PLACE_SETTINGS and PLACE.
     """
     share = freedom[place] if place < freedom.size else 0.0
     if share >= 0.0:
         return False
-    if max(abs(p.y), abs(p.y + o.w * math.sin(p.psi))) > -share * o.inner_edge:
+    if max(abs(tracked.y), abs(tracked.y + settings.w * math.sin(tracked.psi))) > -share * settings.inner_edge:
         pulse.caught = 1
     return not pulse.caught

@@ -192,9 +192,9 @@ def dismiss_belt(links):
 
 
 @njit(cache=True, nogil=True)
-def fill_pace(o, p, row):
+def fill_pace(settings, pacing, row):
     """Fill the treadmill of one row of the log; not a number where the loop drives none. Runs inside the tick."""
-    if o.on:
-        row.v_asked, row.v_cmd, row.v_belt, row.belt_age = p.asked, p.command, p.reported, p.age
+    if settings.on:
+        row.v_asked, row.v_cmd, row.v_belt, row.belt_age = pacing.asked, pacing.command, pacing.reported, pacing.age
     else:
         row.v_asked = row.v_cmd = row.v_belt = row.belt_age = math.nan

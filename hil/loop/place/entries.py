@@ -45,12 +45,12 @@ def _compiled() -> tuple[Any, Any]:
     return cfunc(_TRACK, cache=True)(_track_entry), cfunc(_TELL, cache=True)(_tell_entry)
 
 
-def _track_entry(o, p, links, ports, e, sample, fresh, held, dt):
+def _track_entry(settings, place, links, ports, estimate, sample, fresh, held, dt):
     return track_place(
-        carray(o, 1)[0],
-        carray(p, 1)[0],
+        carray(settings, 1)[0],
+        carray(place, 1)[0],
         carray(links, ports),
-        carray(e, 1)[0],
+        carray(estimate, 1)[0],
         carray(sample, 1)[0],
         fresh != 0,
         held != 0,
@@ -66,9 +66,10 @@ def _tell_entry(route, rows, at, place, signals, steered):
 
 
 @intrinsic
-def _tracked(typingctx, address, o, p, links, ports, e, sample, fresh, held, dt):
+def _tracked(typingctx, address, settings, place, links, ports, estimate, sample, fresh, held, dt):
     number = types.int64
-    return number(types.uint64, o, p, links, number, e, sample, number, number, types.float64), call_at_address
+    arguments = (settings, place, links, number, estimate, sample, number, number, types.float64)
+    return number(types.uint64, *arguments), call_at_address
 
 
 @intrinsic
@@ -77,30 +78,32 @@ def _told(typingctx, address, route, rows, at, place, signals, steered):
 
 
 @njit(cache=True, nogil=True)
-def place_symptoms(o, p, links, e, sample, fresh, held, dt):
+def place_symptoms(settings, place, links, estimate, sample, fresh, held, dt):
     """Bring the place to the instant of this tick; as `hil.loop.place.tracker.track_place`. Runs inside the tick.
 
     Parameters
     ----------
-    o, p : records of PLACE_SETTINGS and PLACE (changed in place)
+    settings, place : records of PLACE_SETTINGS and PLACE (changed in place)
     links : (P,) array of LINK_STATE
-    e, sample : records of ESTIMATE and SAMPLE
+    estimate, sample : records of ESTIMATE and SAMPLE
     fresh, held : bool
     dt : float
         Time since the last tick [s].
     """
-    return _tracked(o.track, o, p, links, links.size, e, sample, 1 if fresh else 0, 1 if held else 0, dt)  # type: ignore[call-arg]
+    return _tracked(  # type: ignore[call-arg]
+        settings.track, settings, place, links, links.size, estimate, sample, 1 if fresh else 0, 1 if held else 0, dt
+    )
 
 
 @njit(cache=True, nogil=True)
-def tell_where(o, route, at, place, signals, steered):
+def tell_where(settings, route, at, place, signals, steered):
     """Tell the law heading and place, off the lane or off the path that is ridden. Runs inside the tick.
 
     Parameters
     ----------
-    o : record of PLACE_SETTINGS
+    settings : record of PLACE_SETTINGS
     route, at, place, signals
         As of `riderless.hil.loop.place.route.follow_route`; ``at`` and ``signals`` are filled.
     steered : bool
     """
-    _told(o.tell, route, route.shape[0], at, place, signals, 1 if steered else 0)  # type: ignore[call-arg]
+    _told(settings.tell, route, route.shape[0], at, place, signals, 1 if steered else 0)  # type: ignore[call-arg]

@@ -118,14 +118,14 @@ def new_place() -> np.void:
 
 
 @njit(cache=True, nogil=True)
-def track_place(o, p, links, e, sample, fresh, held, dt):
-    """Bring the place ``p`` to the instant of this tick; returns `Symptom` bits. Runs inside the tick.
+def track_place(settings, place, links, estimate, sample, fresh, held, dt):
+    """Bring the place to the instant of this tick; returns `Symptom` bits. Runs inside the tick.
 
     Parameters
     ----------
-    o, p : records of PLACE_SETTINGS and PLACE (changed in place)
+    settings, place : records of PLACE_SETTINGS and PLACE (changed in place)
     links : (P,) array of LINK_STATE
-    e, sample : records of ESTIMATE and SAMPLE
+    estimate, sample : records of ESTIMATE and SAMPLE
     fresh : bool
         A usable sample came.
     held : bool
@@ -133,28 +133,28 @@ def track_place(o, p, links, e, sample, fresh, held, dt):
     dt : float
         Time since the last tick [s].
     """
-    p.age += dt
+    place.age += dt
     if fresh:
-        move_on(o, p, e.t, e.v, e.psi_dot, e.phi, sample.theta_dot_meas, held)
+        move_on(settings, place, estimate.t, estimate.v, estimate.psi_dot, estimate.phi, sample.theta_dot_meas, held)
     for port in range(links.size):
         fix = links[port].fix
-        if links[port].role & ROLE_PLACE and fix.has and fix.seq != p.seq:
-            p.seq = fix.seq
-            if p.filled > 0:
-                _take_fix(o, p, fix, e.v, held)
-    if p.age > o.lost_after and p.known:
-        p.known, p.agree = 0, 0
-    lost = not p.known or abs(p.bias) > MOST_BIAS or p.doubts > MOST_DOUBTS or p.contrary != 0
-    p.lost = lost
-    on = _LOST if lost and (held or not o.balances) else 0
+        if links[port].role & ROLE_PLACE and fix.has and fix.seq != place.seq:
+            place.seq = fix.seq
+            if place.filled > 0:
+                _take_fix(settings, place, fix, estimate.v, held)
+    if place.age > settings.lost_after and place.known:
+        place.known, place.agree = 0, 0
+    lost = not place.known or abs(place.bias) > MOST_BIAS or place.doubts > MOST_DOUBTS or place.contrary != 0
+    place.lost = lost
+    on = _LOST if lost and (held or not settings.balances) else 0
     if not lost:
-        on |= _EDGE if farthest_wheel(o, p, e.v) > o.inner_edge else 0
-        on |= _OFF if _reach_within(o, p, e.v, o.torque_gone) > o.half_belt else 0
+        on |= _EDGE if farthest_wheel(settings, place, estimate.v) > settings.inner_edge else 0
+        on |= _OFF if _reach_within(settings, place, estimate.v, settings.torque_gone) > settings.half_belt else 0
     return on
 
 
 @njit(cache=True, nogil=True)
-def farthest_wheel(o, p, v):
+def farthest_wheel(settings, place, v):
     """Find how far from the middle either wheel may be [m]. Runs inside the tick.
 
     Fixes that come again after a pause may be that much older than they tell; then a wheel is already where it goes
@@ -163,51 +163,51 @@ def farthest_wheel(o, p, v):
 
     Parameters
     ----------
-    o, p : records of PLACE_SETTINGS and PLACE
+    settings, place : records of PLACE_SETTINGS and PLACE
     v : float
         Forward speed [m/s].
     """
-    return _reach_within(o, p, v, LATE_TIMES * p.late) + ASTRAY_TIMES * abs(p.astray)
+    return _reach_within(settings, place, v, LATE_TIMES * place.late) + ASTRAY_TIMES * abs(place.astray)
 
 
 @njit(cache=True, nogil=True)
-def _reach_within(o, p, v, ahead):
+def _reach_within(settings, place, v, ahead):
     """Find how far from the middle either wheel is now or `ahead` s later, as it moves now [m]. Runs inside the tick.
 
     Parameters
     ----------
-    o, p : records of PLACE_SETTINGS and PLACE
+    settings, place : records of PLACE_SETTINGS and PLACE
     v : float
         Forward speed [m/s].
     ahead : float
         s
     """
-    rear, sideways = p.y, v * math.sin(p.psi)
-    front = rear + o.w * math.sin(p.psi)
-    front_sideways = sideways + o.w * math.cos(p.psi) * p.psi_dot
+    rear, sideways = place.y, v * math.sin(place.psi)
+    front = rear + settings.w * math.sin(place.psi)
+    front_sideways = sideways + settings.w * math.cos(place.psi) * place.psi_dot
     now = max(abs(rear), abs(front))
     return max(now, abs(rear + ahead * sideways), abs(front + ahead * front_sideways))
 
 
 @njit(cache=True, nogil=True)
-def _time_fixes(p, t):
+def _time_fixes(place, t):
     """Keep the usual time between fixes, and the longest pause while the place is known. Runs inside the tick."""
-    pause = min(t - p.t_heard, _MOST_PAUSE)
-    p.t_heard = t
-    if not p.known:
-        p.late = 0.0
-    elif pause > PAUSE_TIMES * p.pause:
-        p.late = max(p.late, pause - p.pause)
-    p.pause += PAUSE_WEIGHT * (pause - p.pause)
+    pause = min(t - place.t_heard, _MOST_PAUSE)
+    place.t_heard = t
+    if not place.known:
+        place.late = 0.0
+    elif pause > PAUSE_TIMES * place.pause:
+        place.late = max(place.late, pause - place.pause)
+    place.pause += PAUSE_WEIGHT * (pause - place.pause)
 
 
 @njit(cache=True, nogil=True)
-def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
+def move_on(settings, place, t, v, yaw_rate, phi, pitch_rate, held):
     """Move heading and place to the time ``t`` of a new sample. Runs inside the tick.
 
     Parameters
     ----------
-    o, p : records of PLACE_SETTINGS and PLACE (changed in place)
+    settings, place : records of PLACE_SETTINGS and PLACE (changed in place)
     t : float
         s, device clock.
     v : float
@@ -220,91 +220,93 @@ def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
         About the axis to its right [rad/s].
     held : bool
     """
-    h = t - p.t
+    h = t - place.t
     if not 0.0 < h < 0.2:
-        h = o.dt
-    p.t = t
+        h = settings.dt
+    place.t = t
     if held:
-        p.rested = min(p.rested + h, PITCH_TIME)
-        p.pitch_bias += h / p.rested * (min(max(pitch_rate, -MOST_BIAS), MOST_BIAS) - p.pitch_bias)
-    psi_dot = yaw_rate * math.cos(phi) + (pitch_rate - p.pitch_bias) * math.sin(phi) - p.bias
-    before = p.psi
-    p.same = min(p.same + h, FROZEN_TIME)
-    p.corrected -= h * p.corrected_bias
+        place.rested = min(place.rested + h, PITCH_TIME)
+        place.pitch_bias += h / place.rested * (min(max(pitch_rate, -MOST_BIAS), MOST_BIAS) - place.pitch_bias)
+    psi_dot = yaw_rate * math.cos(phi) + (pitch_rate - place.pitch_bias) * math.sin(phi) - place.bias
+    before = place.psi
+    place.same = min(place.same + h, FROZEN_TIME)
+    place.corrected -= h * place.corrected_bias
     if held:
-        p.psi = p.bias = p.corrected = p.corrected_bias = 0.0
-        p.x = p.x + h * v if p.plane else 0.0
+        place.psi = place.bias = place.corrected = place.corrected_bias = 0.0
+        place.x = place.x + h * v if place.plane else 0.0
     else:
-        p.psi += 0.5 * h * (psi_dot + p.psi_dot)
-        p.x += h * v * math.cos(0.5 * (before + p.psi))
-        p.y += h * v * math.sin(0.5 * (before + p.psi))
-    p.psi_dot = psi_dot
-    target = p.y + o.x * math.sin(p.psi) - o.z * math.sin(phi) * math.cos(p.psi)
-    along = p.x + o.x * math.cos(p.psi) + o.z * math.sin(phi) * math.sin(p.psi)
-    by_gyro = target - p.target + h * v * (math.sin(p.psi - p.corrected) - math.sin(p.psi))
-    p.moved += along - p.along if p.plane else by_gyro
-    p.target, p.along = target, along
-    p.past_t[p.head], p.past_target[p.head], p.past_psi[p.head], p.past_along[p.head] = t, target, p.psi, along
-    p.head = (p.head + 1) % PAST
-    p.filled = min(p.filled + 1, PAST)
+        place.psi += 0.5 * h * (psi_dot + place.psi_dot)
+        place.x += h * v * math.cos(0.5 * (before + place.psi))
+        place.y += h * v * math.sin(0.5 * (before + place.psi))
+    place.psi_dot = psi_dot
+    target = place.y + settings.x * math.sin(place.psi) - settings.z * math.sin(phi) * math.cos(place.psi)
+    along = place.x + settings.x * math.cos(place.psi) + settings.z * math.sin(phi) * math.sin(place.psi)
+    by_gyro = target - place.target + h * v * (math.sin(place.psi - place.corrected) - math.sin(place.psi))
+    place.moved += along - place.along if place.plane else by_gyro
+    place.target, place.along = target, along
+    head = place.head
+    place.past_t[head], place.past_target[head] = t, target
+    place.past_psi[head], place.past_along[head] = place.psi, along
+    place.head = (head + 1) % PAST
+    place.filled = min(place.filled + 1, PAST)
 
 
 @njit(cache=True, nogil=True)
-def _take_fix(o, p, fix, v, held):
+def _take_fix(settings, place, fix, v, held):
     """Correct the past by a new fix, and what came of it since. Runs inside the tick."""
-    t = p.t - 1e-6 * fix.age_us - o.delay
-    _time_fixes(p, t)
-    if fix.y_mm != p.y_mm or (p.plane and fix.x_mm != p.x_mm):
-        p.x_mm, p.y_mm, p.moved = fix.x_mm, fix.y_mm, 0.0
-        p.same = p.corrected = p.corrected_bias = 0.0
-    elif abs(p.moved) > max(FROZEN_MOTION, 1e-3 * FROZEN_SIGMAS * fix.sigma_mm) + v * FROZEN_HEADING * p.same:
+    t = place.t - 1e-6 * fix.age_us - settings.delay
+    _time_fixes(place, t)
+    if fix.y_mm != place.y_mm or (place.plane and fix.x_mm != place.x_mm):
+        place.x_mm, place.y_mm, place.moved = fix.x_mm, fix.y_mm, 0.0
+        place.same = place.corrected = place.corrected_bias = 0.0
+    elif abs(place.moved) > max(FROZEN_MOTION, 1e-3 * FROZEN_SIGMAS * fix.sigma_mm) + v * FROZEN_HEADING * place.same:
         return  # it has moved, by the gyro or the wheel, and the sensor has not seen it
-    newer, target, psi, along = _past_at(p, t)
+    newer, target, psi, along = _past_at(place, t)
     if newer < 0 or not fix.has & FIX_Y:
         return
-    p.plane = 1 if fix.has & FIX_X and math.isinf(o.half_belt) else 0
+    place.plane = 1 if fix.has & FIX_X and math.isinf(settings.half_belt) else 0
     y, r, r_along, heading = 1e-3 * fix.y_mm, 1e-3 * fix.y_mm - target, 0.0, 0.0
-    if p.plane:
+    if place.plane:
         d_x, d_y, heading = 1e-3 * fix.x_mm - along, r, psi
         r, r_along = d_y * math.cos(psi) - d_x * math.sin(psi), d_x * math.cos(psi) + d_y * math.sin(psi)
-    since = t - p.t_fix
+    since = t - place.t_fix
     T = min(max(since, _LEAST_T), _MOST_T)
-    if (p.known or not held) and math.hypot(r, r_along) > o.gate:
-        p.doubts += DOUBTS_WEIGHT * (1.0 - p.doubts)
-        _doubt(o, p, y, 1e-3 * fix.x_mm, r, r_along, heading)
+    if (place.known or not held) and math.hypot(r, r_along) > settings.gate:
+        place.doubts += DOUBTS_WEIGHT * (1.0 - place.doubts)
+        _doubt(settings, place, y, 1e-3 * fix.x_mm, r, r_along, heading)
         return
-    p.doubts -= DOUBTS_WEIGHT * p.doubts
-    p.astray += (1.0 - math.exp(-T / ASTRAY_TIME)) * ((0.0 if held else r) - p.astray)
-    p.t_fix, p.y_meas = t, y
-    p.agree += 1
-    p.known = p.known or p.agree >= ENOUGH_FIXES
-    if p.known:
-        p.age = 0.0
+    place.doubts -= DOUBTS_WEIGHT * place.doubts
+    place.astray += (1.0 - math.exp(-T / ASTRAY_TIME)) * ((0.0 if held else r) - place.astray)
+    place.t_fix, place.y_meas = t, y
+    place.agree += 1
+    place.known = place.known or place.agree >= ENOUGH_FIXES
+    if place.known:
+        place.age = 0.0
     if held:
-        _forget_slowly(p)
-        part = 1.0 - math.exp(-HELD_BANDWIDTH * T) if p.agree > 1 else 1.0
-        shift_place(o, p, newer, t, v, part * r, 0.0, 0.0, part * r_along, heading)
+        _forget_slowly(place)
+        part = 1.0 - math.exp(-HELD_BANDWIDTH * T) if place.agree > 1 else 1.0
+        shift_place(settings, place, newer, t, v, part * r, 0.0, 0.0, part * r_along, heading)
         return
-    d_y, d_psi, d_bias = third_order_gains(o.bandwidth, T, v)
-    turned, part = 0.0, 1.0 - math.exp(-o.bandwidth * T)
+    d_y, d_psi, d_bias = third_order_gains(settings.bandwidth, T, v)
+    turned, part = 0.0, 1.0 - math.exp(-settings.bandwidth * T)
     if fix.has & FIX_PSI:
         off = 1e-6 * fix.psi_urad - psi
         off -= 2.0 * math.pi * np.rint(off / (2.0 * math.pi))
         turned = part * off if abs(off) < MOST_HEADING else 0.0
-    shift_place(o, p, newer, t, v, d_y * r, d_psi * r + turned, d_bias * r, part * r_along, heading)
-    if p.plane == 0:
-        _compare_slowly(o, p, v, T, since, r, d_y * r, d_psi * r + turned, d_bias * r, 1e-3 * fix.sigma_mm)
+    shift_place(settings, place, newer, t, v, d_y * r, d_psi * r + turned, d_bias * r, part * r_along, heading)
+    if place.plane == 0:
+        _compare_slowly(settings, place, v, T, since, r, d_y * r, d_psi * r + turned, d_bias * r, 1e-3 * fix.sigma_mm)
 
 
 @njit(cache=True, nogil=True)
-def _forget_slowly(p):
+def _forget_slowly(place):
     """Begin the comparison with gyro and speed anew. Runs inside the tick."""
-    p.slow_y = p.slow_psi = p.slow_bias = p.slow_astray = p.free = 0.0
-    p.contrary = 0
+    place.slow_y = place.slow_psi = place.slow_bias = place.slow_astray = place.free = 0.0
+    place.contrary = 0
 
 
 @njit(cache=True, nogil=True)
-def _compare_slowly(o, p, v, T, since, r, d_y, d_psi, d_bias, sigma):
+def _compare_slowly(settings, place, v, T, since, r, d_y, d_psi, d_bias, sigma):
     """Hold sideways motion by gyro and speed against the fixes. Runs inside the tick.
 
     A second filter believes the same fixes slowly. What it has other than the tracker moves as a place does, so only
@@ -312,7 +314,7 @@ def _compare_slowly(o, p, v, T, since, r, d_y, d_psi, d_bias, sigma):
 
     Parameters
     ----------
-    o, p : records of PLACE_SETTINGS and PLACE (changed in place)
+    settings, place : records of PLACE_SETTINGS and PLACE (changed in place)
     v : float
         Forward speed [m/s].
     T, since : float
@@ -324,18 +326,18 @@ def _compare_slowly(o, p, v, T, since, r, d_y, d_psi, d_bias, sigma):
     sigma : float
         Standard deviation of a fix [m].
     """
-    p.slow_y += since * v * (p.slow_psi - 0.5 * since * p.slow_bias)
-    p.slow_psi -= since * p.slow_bias
-    slow_r = r + p.slow_y
-    p.free += T
-    bandwidth = max(SLOW_BANDWIDTH, min(o.bandwidth, SLOW_MEMORY / p.free))
+    place.slow_y += since * v * (place.slow_psi - 0.5 * since * place.slow_bias)
+    place.slow_psi -= since * place.slow_bias
+    slow_r = r + place.slow_y
+    place.free += T
+    bandwidth = max(SLOW_BANDWIDTH, min(settings.bandwidth, SLOW_MEMORY / place.free))
     s_y, s_psi, s_bias = third_order_gains(bandwidth, T, v)
-    p.slow_y += d_y - s_y * slow_r
-    p.slow_psi += d_psi - s_psi * slow_r
-    p.slow_bias += d_bias - s_bias * slow_r
-    p.slow_astray += (1.0 - math.exp(-T / ASTRAY_TIME)) * (slow_r - p.slow_astray)
-    if abs(p.slow_astray) > max(MOST_SLOW_ASTRAY, MOST_SLOW_SIGMAS * sigma):
-        p.contrary = 1
+    place.slow_y += d_y - s_y * slow_r
+    place.slow_psi += d_psi - s_psi * slow_r
+    place.slow_bias += d_bias - s_bias * slow_r
+    place.slow_astray += (1.0 - math.exp(-T / ASTRAY_TIME)) * (slow_r - place.slow_astray)
+    if abs(place.slow_astray) > max(MOST_SLOW_ASTRAY, MOST_SLOW_SIGMAS * sigma):
+        place.contrary = 1
 
 
 @njit(cache=True, nogil=True)
@@ -351,52 +353,52 @@ def third_order_gains(bandwidth, T, v):
 
 
 @njit(cache=True, nogil=True)
-def _doubt(o, p, y, x, r, r_along, heading):
+def _doubt(settings, place, y, x, r, r_along, heading):
     """Take note of a fix beyond the gate; of a place that is lost, enough that agree find it again."""
-    same = abs(y - p.refused) < o.gate and (p.plane == 0 or abs(x - p.refused_x) < _FARTHEST_REFUSED)
-    p.agree = p.agree + 1 if same and not p.known else 0
-    p.refused, p.refused_x = y, x
-    if p.agree >= ENOUGH_FIXES:
+    same = abs(y - place.refused) < settings.gate and (place.plane == 0 or abs(x - place.refused_x) < _FARTHEST_REFUSED)
+    place.agree = place.agree + 1 if same and not place.known else 0
+    place.refused, place.refused_x = y, x
+    if place.agree >= ENOUGH_FIXES:
         d_x = r_along * math.cos(heading) - r * math.sin(heading)
-        d_y = r_along * math.sin(heading) + r * math.cos(heading) if p.plane else r
-        for i in range(p.filled):
-            p.past_target[i] += d_y
-            p.past_along[i] += d_x
-        p.y += d_y
-        p.target += d_y
-        p.x += d_x
-        p.along += d_x
-        p.bias, p.known, p.age = 0.0, 1, 0.0
-        _forget_slowly(p)
+        d_y = r_along * math.sin(heading) + r * math.cos(heading) if place.plane else r
+        for i in range(place.filled):
+            place.past_target[i] += d_y
+            place.past_along[i] += d_x
+        place.y += d_y
+        place.target += d_y
+        place.x += d_x
+        place.along += d_x
+        place.bias, place.known, place.age = 0.0, 1, 0.0
+        _forget_slowly(place)
 
 
 @njit(cache=True, nogil=True)
-def _past_at(p, t):
+def _past_at(place, t):
     """Find how it was at ``t``: samples since then (-1: too long ago), target, heading, way. Runs inside the tick."""
-    after = (p.head - 1) % PAST
-    if t >= p.past_t[after]:
-        return 0, p.past_target[after], p.past_psi[after], p.past_along[after]
-    for newer in range(1, p.filled):
-        at = (p.head - 1 - newer) % PAST
-        if p.past_t[at] <= t:
-            part = (t - p.past_t[at]) / (p.past_t[after] - p.past_t[at])
+    after = (place.head - 1) % PAST
+    if t >= place.past_t[after]:
+        return 0, place.past_target[after], place.past_psi[after], place.past_along[after]
+    for newer in range(1, place.filled):
+        at = (place.head - 1 - newer) % PAST
+        if place.past_t[at] <= t:
+            part = (t - place.past_t[at]) / (place.past_t[after] - place.past_t[at])
             return (
                 newer,
-                p.past_target[at] + part * (p.past_target[after] - p.past_target[at]),
-                p.past_psi[at] + part * (p.past_psi[after] - p.past_psi[at]),
-                p.past_along[at] + part * (p.past_along[after] - p.past_along[at]),
+                place.past_target[at] + part * (place.past_target[after] - place.past_target[at]),
+                place.past_psi[at] + part * (place.past_psi[after] - place.past_psi[at]),
+                place.past_along[at] + part * (place.past_along[after] - place.past_along[at]),
             )
         after = at
     return -1, 0.0, 0.0, 0.0
 
 
 @njit(cache=True, nogil=True)
-def shift_place(o, p, newer, t, v, d_y, d_psi, d_bias, d_along=0.0, heading=0.0):
+def shift_place(settings, place, newer, t, v, d_y, d_psi, d_bias, d_along=0.0, heading=0.0):
     """Correct place, heading and bias of the time ``t`` and carry that on to now. Runs inside the tick.
 
     Parameters
     ----------
-    o, p : records of PLACE_SETTINGS and PLACE (changed in place)
+    settings, place : records of PLACE_SETTINGS and PLACE (changed in place)
     newer : int
         Samples in the ring that are newer than ``t``.
     t : float
@@ -412,44 +414,44 @@ def shift_place(o, p, newer, t, v, d_y, d_psi, d_bias, d_along=0.0, heading=0.0)
     """
     c, d = math.cos(heading), math.sin(heading)
     for i in range(newer):
-        at = (p.head - 1 - i) % PAST
-        s = p.past_t[at] - t
+        at = (place.head - 1 - i) % PAST
+        s = place.past_t[at] - t
         turned = d_psi - s * d_bias
-        across = d_y + v * s * (d_psi - 0.5 * s * d_bias) + o.x * turned
-        p.past_psi[at] += turned
-        p.past_target[at] += across * c + d_along * d
-        p.past_along[at] += d_along * c - across * d
-    s = p.t - t
+        across = d_y + v * s * (d_psi - 0.5 * s * d_bias) + settings.x * turned
+        place.past_psi[at] += turned
+        place.past_target[at] += across * c + d_along * d
+        place.past_along[at] += d_along * c - across * d
+    s = place.t - t
     turned = d_psi - s * d_bias
     across = d_y + v * s * (d_psi - 0.5 * s * d_bias)
-    p.psi += turned
-    p.corrected += turned
-    p.corrected_bias += d_bias
-    p.y += across * c + d_along * d
-    p.x += d_along * c - across * d
-    across += o.x * turned
-    p.target += across * c + d_along * d
-    p.along += d_along * c - across * d
-    p.bias += d_bias
+    place.psi += turned
+    place.corrected += turned
+    place.corrected_bias += d_bias
+    place.y += across * c + d_along * d
+    place.x += d_along * c - across * d
+    across += settings.x * turned
+    place.target += across * c + d_along * d
+    place.along += d_along * c - across * d
+    place.bias += d_bias
     if newer == 0:  # the fix is of the last sample itself
-        at = (p.head - 1) % PAST
-        p.past_psi[at] += turned
-        p.past_target[at] += across * c + d_along * d
-        p.past_along[at] += d_along * c - across * d
+        at = (place.head - 1) % PAST
+        place.past_psi[at] += turned
+        place.past_target[at] += across * c + d_along * d
+        place.past_along[at] += d_along * c - across * d
 
 
 @njit(cache=True, nogil=True)
-def tell_place(p, signals):
+def tell_place(place, signals):
     """Tell the law heading and place; zero, the middle of the lane, where the place is lost. Runs inside the tick."""
-    signals.psi = 0.0 if p.lost else p.psi
-    signals.y_P = 0.0 if p.lost else p.y
+    signals.psi = 0.0 if place.lost else place.psi
+    signals.y_P = 0.0 if place.lost else place.y
 
 
 @njit(cache=True, nogil=True)
-def fill_place(o, p, row):
+def fill_place(settings, place, row):
     """Fill heading and place of one row of the log; not a number where no place is sensed. Runs inside the tick."""
-    if o.on:
-        row.psi_est, row.x_est, row.y_est = p.psi, p.x, p.y
-        row.y_meas, row.place_age = p.y_meas, p.age
+    if settings.on:
+        row.psi_est, row.x_est, row.y_est = place.psi, place.x, place.y
+        row.y_meas, row.place_age = place.y_meas, place.age
     else:
         row.psi_est = row.x_est = row.y_est = row.y_meas = row.place_age = math.nan

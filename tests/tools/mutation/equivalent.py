@@ -54,7 +54,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "hil/loop/place/tracker.py": {
         "number: 1 -> 2 in place = np.zeros(1, PLACE)[0]": _ONE_RECORD,
         "overwritten: on |= _EDGE": "a place that is lost has no edge",
-        "number: 1 -> 2 in p.plane = 1 if": _YES,
+        "number: 1 -> 2 in place.plane = 1 if": _YES,
     },
     "hil/controllers/gains.py": {
         "comparison: settings[j] < v -> settings[j] <= v": _GRID,
