@@ -111,7 +111,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "__exit__: left out: return -> pass": "what is closed is not closed again",
     },
     "hil/runners/session.py": {
-        "truth: True -> False in next(said for port, said": "the ports were counted when they were opened",
+        "truth: True -> False in next(device for port, device": "the ports were counted when they were opened",
         "rig.present and feed is not None -> rig.present in if": "without a feed it was refused before",
     },
 }
