@@ -64,7 +64,7 @@ class OutputFile:
         InputError
         """
         target = self._target()
-        if any(_is_same(target, one) for one in self.inputs):
+        if any(_is_same(target, other) for other in self.inputs):
             raise self._refused("which the same command reads or writes already, --force or not: name another file")
         try:
             kind = os.stat(target).st_mode
@@ -157,15 +157,15 @@ class OutputFile:
 
 def files_read(*given: str | Path | None) -> list[Path]:
     """List files that a command was given, and those that its TOML files name beside themselves, as a bicycle."""
-    found = []
-    for path in (Path(one) for one in given if one):
-        found.append(path)
+    paths = []
+    for path in (Path(name) for name in given if name):
+        paths.append(path)
         try:
             text = read_text_file(path) if path.suffix == ".toml" else ""
         except (OSError, UnicodeDecodeError):
             continue
-        found += [path.parent / name for name in _NAMED_FILE.findall(text)]
-    return found
+        paths += [path.parent / name for name in _NAMED_FILE.findall(text)]
+    return paths
 
 
 def _is_same(target: Path, other: Path) -> bool:

@@ -189,21 +189,21 @@ class _Sensors:
             return StepResult(False, f"no lean of {math.degrees(_MIN_LEAN):.0f} deg or more was held") if over else None
         notes, way = self._notes, c.usable_rows(rows)
         bias = np.array(notes.rig.calibrated().gyro_offset)
-        found = c.find_mounting(self._upright, still, self._read_with, way, bias)
-        summary = f"leant by {math.degrees(found.lean):.1f} deg, by gyro {math.degrees(found.lean_by_gyro):.1f} deg"
-        if abs(found.gravity[1] / c.EARTH_GRAVITY - 1.0) > _GRAVITY_TOLERANCE:
-            return StepResult(False, f"{summary}; gravity reads {found.gravity[1]:.2f} m/s^2 there: its scale is wrong")
-        began_upright = c.angle_between(self._gravity(self._upright), self._gravity(way[:20])) < 0.3 * found.lean
-        if began_upright and abs(found.lean_by_gyro - found.lean) > max(
-            _LEAN_TOLERANCE_SHARE * found.lean, _LEAN_TOLERANCE
+        lean = c.find_mounting(self._upright, still, self._read_with, way, bias)
+        summary = f"leant by {math.degrees(lean.lean):.1f} deg, by gyro {math.degrees(lean.lean_by_gyro):.1f} deg"
+        if abs(lean.gravity[1] / c.EARTH_GRAVITY - 1.0) > _GRAVITY_TOLERANCE:
+            return StepResult(False, f"{summary}; gravity reads {lean.gravity[1]:.2f} m/s^2 there: its scale is wrong")
+        began_upright = c.angle_between(self._gravity(self._upright), self._gravity(way[:20])) < 0.3 * lean.lean
+        if began_upright and abs(lean.lean_by_gyro - lean.lean) > max(
+            _LEAN_TOLERANCE_SHARE * lean.lean, _LEAN_TOLERANCE
         ):
             return StepResult(False, f"{summary}: they must agree; the gyro's axes are not the accelerometer's")
         old = np.array(notes.rig.calibrated().mounting)
-        changed = notes.calibrate("mounting", found.rotation.tolist(), found.error.tolist(), "rad")
-        notes.measure("lean", found.lean, math.nan, "rad")
-        apart = math.degrees(c.rotation_angle(found.rotation @ old.T))
-        summary += f"; turned by {apart:.1f} deg from the rig's mounting, to {math.degrees(found.error.max()):.2f}"
-        if changed and apart > 150.0 and found.rotation[2] @ old[2] > 0.9:
+        changed = notes.calibrate("mounting", lean.rotation.tolist(), lean.error.tolist(), "rad")
+        notes.measure("lean", lean.lean, math.nan, "rad")
+        apart = math.degrees(c.rotation_angle(lean.rotation @ old.T))
+        summary += f"; turned by {apart:.1f} deg from the rig's mounting, to {math.degrees(lean.error.max()):.2f}"
+        if changed and apart > 150.0 and lean.rotation[2] @ old[2] > 0.9:
             summary += "; that is half a turn: was it leant to the right?"
         return StepResult(True, summary)
 
@@ -229,14 +229,14 @@ class _Sensors:
         side = _apart(right, straight)
         if held is None or abs(_apart(held, straight)) < _MIN_STEER or _apart(held, straight) * side > 0.0:
             return StepResult(False, "no turn of the bars to the other side was seen") if over else None
-        notes, found = self._notes, c.find_steer(straight, right, held, self._read_with)
-        notes.calibrate("steer_sign", found.sign, 0.0, "")
-        notes.calibrate("steer_offset", found.offset.value, found.offset.error, "rad")
-        notes.measure("stop_right", found.right, math.nan, "rad")
-        notes.measure("stop_left", found.left, math.nan, "rad")
-        stops = f"{math.degrees(found.right):+.1f} and {math.degrees(found.left):+.1f} deg"
-        summary = f"zero at {found.offset.value:+.4f} rad, right counts {found.sign:+d}, stops at {stops}"
-        if min(found.right, -found.left) < notes.rig.limits.steer.value:
+        notes, steer = self._notes, c.find_steer(straight, right, held, self._read_with)
+        notes.calibrate("steer_sign", steer.sign, 0.0, "")
+        notes.calibrate("steer_offset", steer.offset.value, steer.offset.error, "rad")
+        notes.measure("stop_right", steer.right, math.nan, "rad")
+        notes.measure("stop_left", steer.left, math.nan, "rad")
+        stops = f"{math.degrees(steer.right):+.1f} and {math.degrees(steer.left):+.1f} deg"
+        summary = f"zero at {steer.offset.value:+.4f} rad, right counts {steer.sign:+d}, stops at {stops}"
+        if min(steer.right, -steer.left) < notes.rig.limits.steer.value:
             summary += (
                 f"; the rig's limit is {math.degrees(notes.rig.limits.steer.value):.1f} deg: lower it below the stops"
             )
@@ -255,17 +255,17 @@ class _Sensors:
             or not c.wheel_at_rest(new, self._read_with, 2.0)
         ):
             return StepResult(False, "the wheel was not seen to turn once or more, and stand") if over else None
-        notes, found = self._notes, c.find_wheel(new, self._read_with, self._rollout)
+        notes, wheel = self._notes, c.find_wheel(new, self._read_with, self._rollout)
         summary = (
-            f"{found.angle / (2.0 * math.pi):.2f} turns: radius {found.radius.value:.4f} m, forward {found.sign:+d}"
+            f"{wheel.angle / (2.0 * math.pi):.2f} turns: radius {wheel.radius.value:.4f} m, forward {wheel.sign:+d}"
         )
         wanted = notes.rig.bicycle.rR
-        if abs(found.radius.value / wanted - 1.0) > _RADIUS_TOLERANCE:
+        if abs(wheel.radius.value / wanted - 1.0) > _RADIUS_TOLERANCE:
             return StepResult(
                 False, f"{summary}; the bicycle's rear wheel has {wanted:.3f} m: did it stop at the mark?"
             )
-        notes.calibrate("wheel_sign", found.sign, 0.0, "")
-        notes.calibrate("wheel_radius", *found.radius, "m")
+        notes.calibrate("wheel_sign", wheel.sign, 0.0, "")
+        notes.calibrate("wheel_radius", *wheel.radius, "m")
         return StepResult(True, summary)
 
     def _gravity(self, rows: np.ndarray) -> c.Array:
@@ -349,19 +349,19 @@ class _Swinging:
             return None
         notes = self._notes
         try:
-            found = fit_drive(self._rows, self._inertia, notes.rig.drive_lag, self._centring)
+            drive = fit_drive(self._rows, self._inertia, notes.rig.drive_lag, self._centring)
         except ValueError as problem:
             return StepResult(False, f"{problem}: hands off? friction may want more --torque")
-        gain = found.found["gain"]
+        gain = drive.found["gain"]
         summary = (
-            f"makes {_pm(gain, 3)} of the torque asked for, {1e3 * found.found['delay'].value:.1f} ms after it; "
-            f"friction {_pm(found.found['friction'], 3)} N m, damping {_pm(found.found['damping'], 3)} N m s/rad"
+            f"makes {_pm(gain, 3)} of the torque asked for, {1e3 * drive.found['delay'].value:.1f} ms after it; "
+            f"friction {_pm(drive.found['friction'], 3)} N m, damping {_pm(drive.found['damping'], 3)} N m s/rad"
         )
-        if found.residual > 0.25 * found.motion or gain.error > 0.1 * gain.value:
+        if drive.residual > 0.25 * drive.motion or gain.error > 0.1 * gain.value:
             return StepResult(
-                False, f"{summary}; but the bars moved {found.residual:.3f} rad otherwise: did something touch?"
+                False, f"{summary}; but the bars moved {drive.residual:.3f} rad otherwise: did something touch?"
             )
-        for name, estimate in found.found.items():
+        for name, estimate in drive.found.items():
             notes.measure(f"drive_{name}", *estimate, DRIVE_UNITS[name])
         written = notes.correct_torque(*gain)
         if written is None and abs(gain.value - 1.0) > max(2.0 * gain.error, 0.01):

@@ -164,8 +164,8 @@ def fit_drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centrin
         + np.square(goes_with_inertia * inertia.error / inertia.value)
         + np.square(MODEL_ERRORS)
     )
-    found = {name: Estimate(float(v), float(e)) for name, v, e in zip(DRIVE_PARAMETERS, fit.x, error, strict=False)}
-    return _DriveEstimate(found, float(np.sqrt(np.mean(residuals(fit.x) ** 2))), motion)
+    estimates = {name: Estimate(float(v), float(e)) for name, v, e in zip(DRIVE_PARAMETERS, fit.x, error, strict=False)}
+    return _DriveEstimate(estimates, float(np.sqrt(np.mean(residuals(fit.x) ** 2))), motion)
 
 
 def _torque(t: Array, T: Array, at: Array, delay: float) -> Array:
@@ -206,8 +206,8 @@ def _residuals(t, delta, T, p, inertia, lag, spring, damper, bandwidth):
             drag = 0.5 * h * damping / inertia
             after = ((1.0 - drag) * rate + h * (push - side * friction) / inertia) / (1.0 + drag)
             if after * side < 0.0:  # it comes to rest on the way, and sticks or turns for the rest of the sub-step
-                left = after / (after - rate) * h
-                rate = left * math.copysign(max(0.0, abs(push) - friction), push) / inertia
+                coasting = after / (after - rate) * h
+                rate = coasting * math.copysign(max(0.0, abs(push) - friction), push) / inertia
             else:
                 rate = after
             x += 0.5 * h * rate
@@ -220,8 +220,8 @@ def _guess(t: Array, delta: Array, T: Array, inertia: float, delay: float) -> Ar
     width = 2 * max(3, round(0.03 / dt)) + 1
     angle, rate, turn = (savgol_filter(delta, width, 3, deriv=n, delta=dt)[:-1] for n in range(3))
     columns = np.column_stack([T.mean(axis=1), -rate, -np.tanh(rate / 0.05), -angle, np.ones(len(rate))])
-    found = np.linalg.lstsq(columns, inertia * turn, rcond=None)[0]
-    return np.concatenate([found, [delay, angle[0], rate[0]]])
+    linear = np.linalg.lstsq(columns, inertia * turn, rcond=None)[0]
+    return np.concatenate([linear, [delay, angle[0], rate[0]]])
 
 
 def _variances(residual: Array, slope: Array, t: Array) -> Array:

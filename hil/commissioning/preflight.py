@@ -145,8 +145,8 @@ def _place_of(place: PlaceSettings) -> Callable[[np.ndarray, bool], StepResult |
         y, oldest = float(np.median(rows["y_meas"][-len(lately) :])), float(lately.max())
         apart = f"fixes up to {1e3 * oldest:.0f} ms apart, wanted {1e3 * place.lost_after:.0f} ms"
         sentence = f"{y:+.3f} m to the right, {apart}"
-        told = rows["y_meas"][np.isfinite(rows["y_meas"])]
-        drift = float(np.median(told[-len(told) // 4 :]) - np.median(told[: max(1, len(told) // 4)]))
+        reported = rows["y_meas"][np.isfinite(rows["y_meas"])]
+        drift = float(np.median(reported[-len(reported) // 4 :]) - np.median(reported[: max(1, len(reported) // 4)]))
         if abs(drift) > _MAX_DRIFT:
             return StepResult(False, f"{sentence}; it drifts by {drift:+.2f} m while nobody moves the bicycle")
         if abs(y) > place.edge:

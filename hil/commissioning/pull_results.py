@@ -15,7 +15,7 @@ _LOSS_KEYS = {
 _DIGITS = 4
 
 
-def pull_test_values(found: PullEstimate, rig: Rig) -> dict[tuple[str, str], Any]:
+def pull_test_values(estimate: PullEstimate, rig: Rig) -> dict[tuple[str, str], Any]:
     """List what a pull test puts into a rig file, by table and key.
 
     The gain comes with the standard deviation whose normal law has as wide an interval. A loss is written where its
@@ -24,13 +24,13 @@ def pull_test_values(found: PullEstimate, rig: Rig) -> dict[tuple[str, str], Any
     """
     values: dict[tuple[str, str], Any] = {}
     if rig.drive is None:
-        low, high = found.interval("gain")
+        low, high = estimate.interval("gain")
         values["drive", "gain"] = round(0.5 * (low + high), _DIGITS)
         values["std", "drive_gain"] = round(0.5 * (high - low) / STDS_95, _DIGITS)
     for name, key in _LOSS_KEYS.items():
-        if name not in found.found or (rig.drive is not None and name != "friction"):
+        if name not in estimate.found or (rig.drive is not None and name != "friction"):
             continue
-        value, determined = found.found[name].value, found.tells(name)
+        value, determined = estimate.found[name].value, estimate.tells(name)
         if determined and (name == "offset" or value > 0.0):
             values["drive", key] = round(value, _DIGITS)
         elif getattr(rig.losses, name) != 0.0:

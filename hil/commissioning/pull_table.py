@@ -106,7 +106,7 @@ def _number(path: Path, row: list[str], i: int) -> float:
 
 def _arm(path: Path, above: list[str], names: list[str], rows: list[list[str]]) -> float:
     """Arm of the balance [m]; raises InputError."""
-    arms_given = [found.group(1) for found in map(_ARM.search, above) if found]
+    arms_given = [match.group(1) for match in map(_ARM.search, above) if match]
     if "arm_in_mm" in names:
         i = names.index("arm_in_mm")
         arms_given += [row[i] for row in rows if len(row) > i and row[i].strip()]

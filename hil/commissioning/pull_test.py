@@ -127,20 +127,20 @@ def fit_pull_test(tables: Sequence[PullTable]) -> PullEstimate:
     within = np.array([fit.variances(most) for fit in fits])
     n = len(tables)
     freedom = n - 1 if n > 1 else fits[0].blocks - 1
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     for i, name in enumerate(names):
         finite = np.isfinite(each[:, i])
         if finite.any():
-            found[name] = _pooled(each[finite, i], within[finite, i])
+            estimates[name] = _pooled(each[finite, i], within[finite, i])
     if len(set(sides.tolist())) == 2:
         i = names.index("dead_band")
         halves = [_pooled(each[sides == side, i], within[sides == side, i]) for side in (-1, 1)]
         error = 0.5 * float(np.hypot(halves[0].error, halves[1].error))
-        found["dead_band"] = Estimate(0.5 * (halves[0].value + halves[1].value), error)
-        found["offset"] = Estimate(0.5 * (halves[0].value - halves[1].value), error)
+        estimates["dead_band"] = Estimate(0.5 * (halves[0].value + halves[1].value), error)
+        estimates["offset"] = Estimate(0.5 * (halves[0].value - halves[1].value), error)
         freedom = n - 2 if n > 2 else min(fit.blocks for fit in fits) - 1
     left = np.concatenate([np.abs(residual) for fit in fits for residual in fit.left()])
-    ordered = {name: found[name] for name in PULL_QUANTITIES if name in found}
+    ordered = {name: estimates[name] for name in PULL_QUANTITIES if name in estimates}
     return PullEstimate(ordered, freedom, float(np.median(left)), left_out)
 
 
@@ -201,11 +201,11 @@ class _TableFit:
     def _first_lag(self) -> float:
         """Command by which the falling branch lies before the rising one: the median of its rows."""
         falling = np.arange(len(self.table.command)) >= self.table.rising
-        found = []
+        leads = []
         for shown, slope, onset, rows in self._branches():
             rows = rows & falling & (shown < 0.98 * shown.max())
-            found.append(shown[rows] / slope + onset - self.table.command[rows])
-        return max(float(np.median(np.concatenate(found))), 0.0)
+            leads.append(shown[rows] / slope + onset - self.table.command[rows])
+        return max(float(np.median(np.concatenate(leads))), 0.0)
 
     def _branches(self) -> tuple[tuple[Array, float, float, _Rows], ...]:
         b = self.best

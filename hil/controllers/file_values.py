@@ -50,5 +50,5 @@ def _flat(given: Any) -> Iterable[Any]:
     if not isinstance(given, (list, tuple)):
         yield given
         return
-    for one in given:
-        yield from _flat(one)
+    for value in given:
+        yield from _flat(value)

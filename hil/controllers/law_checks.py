@@ -83,39 +83,39 @@ def _problem(
     """Name what a law does that it may not do; empty if nothing."""
     if called := _meaning(set(calls(law_code(file).inspect_llvm()))):
         return called
-    told = _random_rides(*limits)
+    signals = _random_rides(*limits)
     watched, flown = (
         Law(int(law_code(file, each).address), np.array(settings, float), m, 0.0, np.inf) for each in (True, False)
     )
-    rides = _patiently(watched, m, told)
+    rides = _patiently(watched, m, signals)
     if not rides:
         return f"does not come back from its step within {LAW_PATIENCE:g} s"
     safe = Trial(*(np.concatenate(each) for each in zip(*rides, strict=True)))
-    if problem := _fault(safe, told):
+    if problem := _fault(safe, signals):
         return problem
     if len(safe.wishes) < LAW_STEPS:
         return f"takes more than {1e6 * LONGEST_LAW_STEP:g} us a step: make it quicker"
-    trial = try_law(flown, np.zeros((LAW_STEPS, m)), told, LAW_RIDE)
-    if problem := _fault(trial, told) or _unnamed(flown, m, inputs, told, trial):
+    trial = try_law(flown, np.zeros((LAW_STEPS, m)), signals, LAW_RIDE)
+    if problem := _fault(trial, signals) or _unnamed(flown, m, inputs, signals, trial):
         return problem
-    took = _longest(flown, m, told)
+    took = _longest(flown, m, signals)
     if took > LONGEST_LAW_STEP:
         return f"takes {1e6 * took:.0f} us a step, wanted at most {1e6 * LONGEST_LAW_STEP:g} us: make it quicker"
     return ""
 
 
-def _unnamed(law: Law, m: int, inputs: tuple[str, ...], told: Array, trial: Trial) -> str:
+def _unnamed(law: Law, m: int, inputs: tuple[str, ...], signals: Array, trial: Trial) -> str:
     """Name an input that the law uses and does not list; empty if there is none."""
     for name in LTI_INPUTS:
         if name not in inputs:
-            without = told.copy()
+            without = signals.copy()
             without[:, LAW_INPUTS.index(name)] = 0.0
             if (try_law(law, np.zeros((LAW_STEPS, m)), without, LAW_RIDE).wishes != trial.wishes).any():
                 return f"uses {name}, which is not among its inputs ({', '.join(inputs)}): add it to LAW"
     return ""
 
 
-def _fault(trial: Trial, told: Array) -> str:
+def _fault(trial: Trial, signals: Array) -> str:
     """Name what went wrong in a trial; empty if nothing."""
     if (trial.wrong == WRITES).any():
         return "writes into its settings, signals or reference, which are there to be read: keep numbers in its state"
@@ -125,7 +125,7 @@ def _fault(trial: Trial, told: Array) -> str:
     if bad.any():
         return (
             "raises an error, reads beyond the end of an array, or gives a torque or a state that is not finite "
-            f"({_place(told[int(np.argmax(bad))])}, inside twice the rig's limits): guard it there"
+            f"({_place(signals[int(np.argmax(bad))])}, inside twice the rig's limits): guard it there"
         )
     return ""
 
@@ -157,46 +157,46 @@ def _random_rides(lean: float, steer: float, command: float, speed_max: float) -
         "psi": _HEADING,
         "y_P": _PLACE,
     }  # of what is measured, estimated and followed alike
-    told = np.zeros((LAW_STEPS, len(LAW_INPUTS)))
+    signals = np.zeros((LAW_STEPS, len(LAW_INPUTS)))
     scale = np.repeat(np.append(0.0, rng.choice([1.0, 0.1, 0.001], LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)
     for column, name in enumerate(LAW_INPUTS):
         size = BEYOND_LIMITS * sizes.get(name.removesuffix("_meas").removesuffix("_ref"), 0.0)
-        told[:, column] = size * scale * rng.uniform(-1.0, 1.0, LAW_STEPS)
+        signals[:, column] = size * scale * rng.uniform(-1.0, 1.0, LAW_STEPS)
     speed = np.repeat(np.append(0.0, rng.uniform(0.0, BEYOND_LIMITS * speed_max, LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)
-    told[:, LAW_INPUTS.index("v")] = told[:, LAW_INPUTS.index("v_meas")] = speed
-    told[:, LAW_INPUTS.index("dt")] = 0.005
-    told[:, LAW_INPUTS.index("fresh")] = rng.uniform(size=LAW_STEPS) >= _LOST
-    told[:, LAW_INPUTS.index("steered")] = np.arange(LAW_STEPS) % LAW_RIDE >= _HELD
-    return told
+    signals[:, LAW_INPUTS.index("v")] = signals[:, LAW_INPUTS.index("v_meas")] = speed
+    signals[:, LAW_INPUTS.index("dt")] = 0.005
+    signals[:, LAW_INPUTS.index("fresh")] = rng.uniform(size=LAW_STEPS) >= _LOST
+    signals[:, LAW_INPUTS.index("steered")] = np.arange(LAW_STEPS) % LAW_RIDE >= _HELD
+    return signals
 
 
-def _patiently(law: Law, m: int, told: Array) -> list[Trial]:
+def _patiently(law: Law, m: int, signals: Array) -> list[Trial]:
     """Ride with a law that may never come back, in a thread that is left behind if it does not.
 
     No ride where it never came back; not all of them where one was far too slow.
     """
-    found: list[Trial] = []
+    trials: list[Trial] = []
     ended = Event()
-    try_law(law, np.zeros((0, m)), told[:0], LAW_RIDE)  # no step: the compiler's seconds are not the law's
+    try_law(law, np.zeros((0, m)), signals[:0], LAW_RIDE)  # no step: the compiler's seconds are not the law's
 
     def ride() -> None:
         took = 0.0
-        while took < FAR_TOO_SLOW * 2.0 * LAW_RIDE * LONGEST_LAW_STEP and len(found) < LAW_STEPS // LAW_RIDE:
-            rows, began = told[len(found) * LAW_RIDE : (len(found) + 1) * LAW_RIDE], time.thread_time()
-            found.append(try_law(law, np.zeros((LAW_RIDE, m)), rows, LAW_RIDE))
+        while took < FAR_TOO_SLOW * 2.0 * LAW_RIDE * LONGEST_LAW_STEP and len(trials) < LAW_STEPS // LAW_RIDE:
+            rows, began = signals[len(trials) * LAW_RIDE : (len(trials) + 1) * LAW_RIDE], time.thread_time()
+            trials.append(try_law(law, np.zeros((LAW_RIDE, m)), rows, LAW_RIDE))
             took = time.thread_time() - began
         ended.set()
 
     Thread(target=ride, daemon=True).start()
-    return found if ended.wait(LAW_PATIENCE) else []
+    return trials if ended.wait(LAW_PATIENCE) else []
 
 
-def _longest(law: Law, m: int, told: Array) -> float:
+def _longest(law: Law, m: int, signals: Array) -> float:
     """Mean time of a step [s] in the ride that takes longest, the best of three; of the processor's, not the wall's."""
     best = np.full(LAW_STEPS // LAW_RIDE, math.inf)
     for _ in range(3):
         for ride in range(len(best)):
-            rows = told[ride * LAW_RIDE : (ride + 1) * LAW_RIDE]
+            rows = signals[ride * LAW_RIDE : (ride + 1) * LAW_RIDE]
             began = time.thread_time()
             try_law(law, np.zeros((LAW_RIDE, m)), rows, LAW_RIDE)
             best[ride] = min(best[ride], time.thread_time() - began)
@@ -220,8 +220,8 @@ def calls(llvm: str) -> Iterator[str]:
         if name not in bodies or name.startswith("NRT_"):
             yield name
             continue
-        found = [_CALLED.match(call) for call in _CALL.findall(bodies[name])]
-        waiting += [each[1].strip('"') if each else "" for each in found]
+        matches = [_CALLED.match(call) for call in _CALL.findall(bodies[name])]
+        waiting += [each[1].strip('"') if each else "" for each in matches]
 
 
 def _meaning(called: set[str]) -> str:

@@ -56,9 +56,9 @@ def name_law(path: str | Path) -> LawFile:
         text = data.decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({why_unreadable(error)}): give a Python file with a law") from None
-    found = LawFile(str(path), text, hashlib.sha256(data).hexdigest())
-    _named[found.sha256] = found
-    return found
+    law_file = LawFile(str(path), text, hashlib.sha256(data).hexdigest())
+    _named[law_file.sha256] = law_file
+    return law_file
 
 
 def named_laws() -> tuple[LawFile, ...]:
@@ -88,9 +88,9 @@ def named_law(name: str, sha256: str) -> LawFile:
     if sha256 in _named:
         return _named[sha256]
     others = ", ".join(f"{file.name} of {file.sha256[:12]}" for file in _named.values())
-    found = f"found {others}, which is another file or was changed since" if others else "which no log brings along"
+    where = f"found {others}, which is another file or was changed since" if others else "which no log brings along"
     raise InputError(
-        f"wanted the law {name} that the run was made with (sha256 {sha256[:12]}), {found}: name it with "
+        f"wanted the law {name} that the run was made with (sha256 {sha256[:12]}), {where}: name it with "
         "--controller FILE.py (in Python riderless.name_law)"
     )
 
@@ -177,11 +177,13 @@ def _complaint(error: Exception) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     text = re.sub(r"Record\(.*?\)(?:\[[^\]]*\])?(?=[\s,.)]|$)", "the record", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("Failed in", "During", "- Resolution", "There are", ">>>"))]
+    causes = [
+        line for line in lines if not line.startswith(("Failed in", "During", "- Resolution", "There are", ">>>"))
+    ]
     places = re.findall(r'File "<[^"]*", line (\d+)', text)
-    said = (told or lines or [type(error).__name__])[0]
-    said = said if len(said) <= _LONGEST_TOLD else f"{said[:_LONGEST_TOLD]} ..."
-    return f"line {places[-1]}: {said}" if places else said
+    reason = (causes or lines or [type(error).__name__])[0]
+    reason = reason if len(reason) <= _LONGEST_TOLD else f"{reason[:_LONGEST_TOLD]} ..."
+    return f"line {places[-1]}: {reason}" if places else reason
 
 
 def _one_line(error: BaseException) -> str:

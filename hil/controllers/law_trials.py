@@ -34,7 +34,7 @@ class Trial(NamedTuple):
     wrong: Array  # (n,) IN_ORDER, FORGETS_NOT or WRITES
 
 
-def try_law(law: Law, states: Array, told: Array, ride: int = 1) -> Trial:
+def try_law(law: Law, states: Array, rows: Array, ride: int = 1) -> Trial:
     """Take n steps.
 
     Parameters
@@ -42,19 +42,19 @@ def try_law(law: Law, states: Array, told: Array, ride: int = 1) -> Trial:
     law : Law
     states : (n, m) array
         State before each step that begins a ride.
-    told : (n, k) array
+    rows : (n, k) array
         Signals and references before each step, in the order of `LAW_INPUTS`.
     ride : int
         Steps in which the state goes on.
     """
     signals, reference, wish = np.zeros(1, LOOP_SIGNALS), np.zeros(1, LOOP_REFERENCE), np.zeros(1, WISH)
-    record, trial = np.zeros(1, LOOP_LAW)[0], Trial(np.zeros(len(told)), np.array(states, float), np.zeros(len(told)))
+    record, trial = np.zeros(1, LOOP_LAW)[0], Trial(np.zeros(len(rows)), np.array(states, float), np.zeros(len(rows)))
     record["step"] = law.step
     _try_steps(
         record,
         law.settings.copy(),
         np.ascontiguousarray(states, float),
-        np.ascontiguousarray(told, float),
+        np.ascontiguousarray(rows, float),
         ride,
         signals[0],
         signals.view("f8"),
@@ -69,22 +69,22 @@ def try_law(law: Law, states: Array, told: Array, ride: int = 1) -> Trial:
 
 
 @njit(cache=True, nogil=True)
-def _try_steps(law, settings, states, told, ride, signals, heard, reference, asked, wish, wishes, after, wrong):
+def _try_steps(law, settings, states, rows, ride, signals, heard, reference, requested, wish, wishes, after, wrong):
     state, again, kept = np.zeros(states.shape[1]), np.zeros(states.shape[1]), settings.copy()
-    for i in range(told.shape[0]):
+    for i in range(rows.shape[0]):
         if i % ride == 0:
             state[:] = states[i]
         again[:] = state
-        heard[:] = told[i, :_N_SIGNALS]
-        asked[:] = told[i, _N_SIGNALS:]
+        heard[:] = rows[i, :_N_SIGNALS]
+        requested[:] = rows[i, _N_SIGNALS:]
         before = wish.T_req
         wishes[i] = wished_torque(law, settings, state, signals, reference, wish)
-        if _differ(settings, kept) or _differ(heard, told[i, :_N_SIGNALS]) or _differ(asked, told[i, _N_SIGNALS:]):
+        if _differ(settings, kept) or _differ(heard, rows[i, :_N_SIGNALS]) or _differ(requested, rows[i, _N_SIGNALS:]):
             wrong[i] = WRITES
             settings[:] = kept
-            heard[:] = told[i, :_N_SIGNALS]
-            asked[:] = told[i, _N_SIGNALS:]
-        if told[i, _FRESH] == 1.0:
+            heard[:] = rows[i, :_N_SIGNALS]
+            requested[:] = rows[i, _N_SIGNALS:]
+        if rows[i, _FRESH] == 1.0:
             wish.T_req = before + OTHER_WISH
             second = wished_torque(law, settings, again, signals, reference, wish)
             if wishes[i] == wishes[i] and (second != wishes[i] or _differ(state, again)):

@@ -135,11 +135,11 @@ class LTIController:
         m, p = self.A.shape[-1] if self.A.ndim == 3 else -1, len(self.inputs)
         wanted = {"A": (n, m, m), "B": (n, m, p), "C": (n, m), "D": (n, p)}
         for name, shape in wanted.items():
-            found = getattr(self, name).shape
-            if found != shape or m < 0:
+            size = getattr(self, name).shape
+            if size != shape or m < 0:
                 raise InputError(
                     f"a state space of {max(m, 0)} states and {p} inputs at {n} speeds wants {name} of shape "
-                    f"{shape[1:]} at each speed, found {found[1:]}: correct its file"
+                    f"{shape[1:]} at each speed, found {size[1:]}: correct its file"
                 )
         if m > MOST_STATES:
             raise InputError(f"a state space may have {MOST_STATES} states, found {m}: reduce its order")
@@ -366,10 +366,10 @@ def require_inputs(what: str, names: Sequence[str], drive: InnerLoop | None) -> 
 
 def _stacked(name: str, given: Sequence[Any], empty: tuple[int, ...] | None = None) -> Array:
     """Stack a matrix of each speed; refuses those of different shapes."""
-    each = [numbers_of(one, f"{name} of a state space") for one in given]
+    each = [numbers_of(matrix, f"{name} of a state space") for matrix in given]
     if empty is not None:
-        each = [one.reshape(empty) if one.size == 0 and 0 in empty else one for one in each]
-    shapes = sorted({one.shape for one in each})
+        each = [matrix.reshape(empty) if matrix.size == 0 and 0 in empty else matrix for matrix in each]
+    shapes = sorted({matrix.shape for matrix in each})
     if len(shapes) > 1:
         raise InputError(f"a state space wants {name} of one shape at every speed, found {shapes[0]} and {shapes[1]}")
     return np.array(each)

@@ -89,17 +89,17 @@ class _Step:
     def _state_sizes(self) -> Array:
         """Sizes (m,) that the states have after random usual motion from zero; 1 for one that nothing moves."""
         rng = np.random.default_rng(0)
-        told = np.tile(self._rest, (_SETTLING, 1))
-        told[:, self._places] = rng.normal(size=(_SETTLING, len(LTI_INPUTS))) * [USUAL_SIZES[n] for n in LTI_INPUTS]
-        after = try_law(self._law, np.zeros((_SETTLING, self._m)), told, ride=_SETTLING).after
+        signals = np.tile(self._rest, (_SETTLING, 1))
+        signals[:, self._places] = rng.normal(size=(_SETTLING, len(LTI_INPUTS))) * [USUAL_SIZES[n] for n in LTI_INPUTS]
+        after = try_law(self._law, np.zeros((_SETTLING, self._m)), signals, ride=_SETTLING).after
         reached = np.abs(after).max(axis=0)
         return np.where(reached > 0.0, reached, 1.0)
 
     def __call__(self, z: Array) -> Array:
         """Outcomes (n, 1 + m) of z (n, m + p)."""
-        told = np.tile(self._rest, (len(z), 1))
-        told[:, self._places] = z[:, self._m :]
-        done = try_law(self._law, z[:, : self._m], told)
+        signals = np.tile(self._rest, (len(z), 1))
+        signals[:, self._places] = z[:, self._m :]
+        done = try_law(self._law, z[:, : self._m], signals)
         return np.column_stack([done.wishes, done.after])
 
     @property

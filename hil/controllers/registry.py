@@ -89,5 +89,5 @@ def controller_from_text(text: str, where: str = "the text given") -> Controller
     except tomllib.TOMLDecodeError:
         kind = _USUAL
     module, name = CONTROLLERS.get(kind, CONTROLLERS[_USUAL])
-    found: Controller = getattr(import_module(module), name).from_text(text, where)
-    return found
+    controller: Controller = getattr(import_module(module), name).from_text(text, where)
+    return controller

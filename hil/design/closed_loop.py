@@ -204,10 +204,10 @@ class SampledLoop:
         whole[OBSERVER_PART, OBSERVER_PART] = E
         if self.layout.keeps_lane:
             lane_part.track(whole, self._tracking, read, self.layout.lane, _ESTIMATES_USED)
-        told = self._told(law, whole, H)
-        whole[U_PREV] = law.D @ told  # the next command, from the estimates just made
+        inputs = self._told(law, whole, H)
+        whole[U_PREV] = law.D @ inputs  # the next command, from the estimates just made
         whole[U_PREV, self.layout.law] += law.C
-        whole[self.layout.law] = law.B @ told
+        whole[self.layout.law] = law.B @ inputs
         whole[self.layout.law, self.layout.law] += law.A
         commands = self.layout.commands
         whole[commands[1:], commands[:-1]] = 1.0
@@ -220,8 +220,8 @@ class SampledLoop:
 
     def _told(self, law: LinearLaw, whole: Array, H: Array) -> Array:
         """Inputs of the law (p, m) from the state before; rows of ``whole`` are the estimates just made."""
-        told, estimates = np.zeros((len(law.inputs), len(self.states))), whole[OBSERVER_PART]
-        for row, name in zip(told, law.inputs, strict=True):
+        inputs, estimates = np.zeros((len(law.inputs), len(self.states))), whole[OBSERVER_PART]
+        for row, name in zip(inputs, law.inputs, strict=True):
             if name in OBSERVED:
                 row[:] = estimates[OBSERVED.index(name)]
             elif name in lane_part.LANE_TOLD:
@@ -230,7 +230,7 @@ class SampledLoop:
                 row[PLANT_PART] = H[MEASURED_CHANNELS.index(name)]
             elif name in DRIVE_SIGNALS:
                 row[DRIVE_SIGNALS[name]] = 1.0
-        return told
+        return inputs
 
     def law_inputs(self, v: float) -> Array:
         """Matrix (p, m) from the state before to what the controller is told at speed ``v`` [m/s]."""
@@ -281,15 +281,15 @@ class SampledLoop:
             return N[:, 0]
         N[self.layout.lane, 0] = lane_part.fix_noise(self._tracking, v, sigma)
         law = self.schedule.linearised(v)
-        told = np.array(
+        inputs = np.array(
             [N[self.layout.lane][lane_part.LANE_TOLD[x]] if x in lane_part.LANE_TOLD else [0.0] for x in law.inputs]
         )
-        return self._commanded(v, N, law, told)[:, 0]
+        return self._commanded(v, N, law, inputs)[:, 0]
 
-    def _commanded(self, v: float, N: Array, law: LinearLaw, told: Array) -> Array:
-        """Noise ``N`` (m, k) of the estimates, with what the law makes of that in its inputs, ``told`` (p, k)."""
-        N[U_PREV] = law.D @ told
-        N[self.layout.law] = law.B @ told
+    def _commanded(self, v: float, N: Array, law: LinearLaw, inputs: Array) -> Array:
+        """Noise ``N`` (m, k) of the estimates, with what the law makes of that in its inputs, ``inputs`` (p, k)."""
+        N[U_PREV] = law.D @ inputs
+        N[self.layout.law] = law.B @ inputs
         if not self.layout.waiting:
             N[self.layout.motion] += np.outer(self._plant_at(v).G[: len(self.layout.motion)], N[U_PREV])
         return N
@@ -326,8 +326,8 @@ class SampledLoop:
         return continuous(z[np.abs(z) > Z_ROUNDING], self.dt)
 
 
-def _keep(latest: dict[float, Kept], v: float, one: Kept) -> None:
+def _keep(latest: dict[float, Kept], v: float, loop: Kept) -> None:
     """Keep what was made for a speed, and let go the eldest where there are too many."""
     if len(latest) == PLANTS_KEPT:
         del latest[next(iter(latest))]
-    latest[v] = one
+    latest[v] = loop

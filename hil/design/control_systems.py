@@ -189,5 +189,5 @@ def _system(
     """State space of python-control with all names."""
     import control
 
-    said = {"states": list(states), "inputs": list(inputs), "outputs": list(outputs)}
-    return control.ss(A, B, C, D, dt, name=name, remove_useless_states=False, **said)
+    labels = {"states": list(states), "inputs": list(inputs), "outputs": list(outputs)}
+    return control.ss(A, B, C, D, dt, name=name, remove_useless_states=False, **labels)

@@ -178,8 +178,8 @@ def hold_lane_back(schedule: GainSchedule) -> GainSchedule:
         sampled_steer(bicycle, v, timing, drive) if drive else sampled_model(bicycle, v, timing)
         for v in schedule.v.tolist()
     ]
-    found = [continuous(model.closed_loop(gains), schedule.loop.dt) for model, gains in zip(models, K, strict=True)]
-    return replace(schedule, method=f"{schedule.method} held back", K=np.array(K), closed_loop=np.array(found))
+    modes = [continuous(model.closed_loop(gains), schedule.loop.dt) for model, gains in zip(models, K, strict=True)]
+    return replace(schedule, method=f"{schedule.method} held back", K=np.array(K), closed_loop=np.array(modes))
 
 
 def named_weights(kind: Any, given: Any) -> Any:

@@ -80,13 +80,13 @@ class Match:
         K, note = place_poles(bicycle, v, model, wanted)
         if self.what == "response":
             K = _nearest_response(bicycle, other, v, model, K)
-        left = match_residual(bicycle, other, v, model, K)
-        told = (
-            f"eigenvalues to {left.eigenvalue:.2g} 1/s, response {left.factor:.2g} times as strong, else to "
-            f"{left.decibel:.2g} dB and {left.degree:.2g} deg; "
-            f"zeros stay {_in_words(left.zeros)}, not {_in_words(left.wanted_zeros)} 1/s"
+        residual = match_residual(bicycle, other, v, model, K)
+        comparison = (
+            f"eigenvalues to {residual.eigenvalue:.2g} 1/s, response {residual.factor:.2g} times as strong, else to "
+            f"{residual.decibel:.2g} dB and {residual.degree:.2g} deg; "
+            f"zeros stay {_in_words(residual.zeros)}, not {_in_words(residual.wanted_zeros)} 1/s"
         )
-        return K, f"{note}; {told}" if note else told
+        return K, f"{note}; {comparison}" if note else comparison
 
 
 def match_residual(bicycle: Bicycle, like: Bicycle, v: float, model: SampledModel, K: Array) -> _MatchResidual:
@@ -102,10 +102,10 @@ def match_residual(bicycle: Bicycle, like: Bicycle, v: float, model: SampledMode
     K : (6,) array
     """
     wanted = np.linalg.eigvals(system_matrix(like, v)).astype(complex)
-    found = continuous(model.closed_loop(K), model.dt)
+    eigenvalues = continuous(model.closed_loop(K), model.dt)
     ratio = np.log(_response(bicycle, v, model, model.narrow(K)) / _own_response(like, v, model.dt))
     return _MatchResidual(
-        max(float(np.abs(found - each).min()) for each in wanted),
+        max(float(np.abs(eigenvalues - each).min()) for each in wanted),
         float(np.exp(ratio.real.mean())),
         float(ratio.real.std()) * 20.0 / np.log(10.0),
         float(np.degrees(np.sqrt(np.mean(ratio.imag**2)))),
@@ -140,8 +140,8 @@ def _nearest_response(bicycle: Bicycle, like: Bicycle, v: float, model: SampledM
         return np.concatenate([ratio.real - ratio.real.mean(), ratio.imag, kept, [bound * slower]])
 
     free = least_squares(off, start / scale, x_scale="jac", args=(0.0,)).x  # the bound has valleys to be caught in
-    found = [least_squares(off, begun, x_scale="jac") for begun in (start / scale, free)]
-    return model.widen(min(found, key=lambda each: each.cost).x * scale @ predict)
+    fits = [least_squares(off, begun, x_scale="jac") for begun in (start / scale, free)]
+    return model.widen(min(fits, key=lambda each: each.cost).x * scale @ predict)
 
 
 def _response(bicycle: Bicycle, v: float, model: SampledModel, K: Array) -> ComplexArray:

@@ -133,7 +133,7 @@ def design(
         timing = replace(timing, drive_lag=0.0)
     v = checked_speeds(speeds)
     tolerant = allow_unstable or getattr(law, "may_be_unstable", False)
-    K, closed_loop, found, notes = [], [], [], []
+    K, closed_loop, margins, notes = [], [], [], []
     for speed in v.tolist():
         model = _model(law, bicycle, speed, timing, drive)
         gains, note = law.gains(bicycle, speed, model)
@@ -145,7 +145,7 @@ def design(
             )
         K.append(gains)
         closed_loop.append(eigenvalues)
-        found.append(margins_of_gains(model, gains))
+        margins.append(margins_of_gains(model, gains))
         notes.append(note)
     return GainSchedule(
         method=method,
@@ -155,7 +155,7 @@ def design(
         v=v,
         K=np.array(K),
         closed_loop=np.array(closed_loop),
-        margins=tuple(found),
+        margins=tuple(margins),
         notes=tuple(notes),
         drive=drive,
     )

@@ -53,8 +53,8 @@ def place_gain(A: Array, b: Array, poles: ArrayLike) -> Array:
     for pole in poles:
         row = row @ (A - pole * np.eye(n))
     K = row.real
-    wanted, found = np.poly(poles).real, np.poly(A - np.outer(b, K))
-    if np.any(np.abs(found - wanted) > 1e-6 * np.poly(-np.abs(poles))):
+    wanted, polynomial = np.poly(poles).real, np.poly(A - np.outer(b, K))
+    if np.any(np.abs(polynomial - wanted) > 1e-6 * np.poly(-np.abs(poles))):
         raise LinAlgError("the requested poles were not reached")
     return K
 
@@ -270,17 +270,17 @@ def _beside_stuck(bicycle: Bicycle, v: float, poles: Poles) -> tuple[Poles, floa
             f"ask for a real pole that can give way to it, found {_text(poles)} 1/s at {v:g} m/s"
         )
     i = real[np.argmin(np.abs(poles[real] - mode))]
-    asked = poles[i].real
+    requested = poles[i].real
     if share == 0.0:
-        instead = f", asked for {asked:.2f} 1/s" if abs(asked - mode) > 0.005 else ""
+        instead = f", asked for {requested:.2f} 1/s" if abs(requested - mode) > 0.005 else ""
         note = f"steer torque cannot move the pole at {mode:.2f} 1/s near {stuck.v:.3f} m/s: left there{instead}"
         return np.delete(poles, i), mode, note
-    put = mode + share * (asked - mode)
+    put = mode + share * (requested - mode)
     note = (
         f"steer torque hardly moves the pole at {mode:.2f} 1/s near {stuck.v:.3f} m/s: "
-        f"put at {put:.2f} 1/s, asked for {asked:.2f} 1/s"
+        f"put at {put:.2f} 1/s, asked for {requested:.2f} 1/s"
     )
-    return np.concatenate([np.delete(poles, i), [put]]), None, note if abs(put - asked) > 0.005 else ""
+    return np.concatenate([np.delete(poles, i), [put]]), None, note if abs(put - requested) > 0.005 else ""
 
 
 def _at(value: Number, v: float, name: str) -> float:

@@ -61,9 +61,9 @@ class SampledModel:
 
     def widen(self, K: ArrayLike) -> Array:
         """Extend gains (n,) on this model's states to those of a schedule, six or eight, with 0 on states it lacks."""
-        of = LANE_GAIN_STATES if "y_P" in self.states else LOOP_STATES
-        wide = np.zeros(len(of))
-        wide[[of.index(name) for name in self.states]] = K
+        columns = LANE_GAIN_STATES if "y_P" in self.states else LOOP_STATES
+        wide = np.zeros(len(columns))
+        wide[[columns.index(name) for name in self.states]] = K
         return wide
 
     def narrow(self, K: ArrayLike) -> Array:

@@ -264,9 +264,9 @@ class GainSchedule:
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
         if data.get("format") not in _FORMATS.values():
-            found = repr(data["format"]) if "format" in data else describe_kind(data) or "no such line"
+            format_found = repr(data["format"]) if "format" in data else describe_kind(data) or "no such line"
             raise InputError(
-                f"{where} wants format = {SCHEDULE_FORMAT!r}, found {found}: write it with `riderless design`"
+                f"{where} wants format = {SCHEDULE_FORMAT!r}, found {format_found}: write it with `riderless design`"
             )
         try:
             return cls(**_arguments(data))

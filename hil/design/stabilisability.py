@@ -70,13 +70,13 @@ def uncontrollable_speeds(bicycle: Bicycle) -> tuple[StuckMode, ...]:
     if square < 0.0:  # the mass hangs below the ground: no pendulum to fall, no real stuck mode
         return ()
     pendulum = float(np.sqrt(square))
-    found = [
+    modes = [
         StuckMode(float(v.real), s)
         for s in (pendulum, -pendulum)
         for v in np.roots([K2[0, 1], s * C1[0, 1], bicycle.g * K0[0, 1] + square * M[0, 1]])
         if v.imag == 0.0 and v.real >= 0.0
     ]
-    return tuple(sorted(found, key=lambda mode: mode.v))
+    return tuple(sorted(modes, key=lambda mode: mode.v))
 
 
 def stabilisable(bicycle: Bicycle, v: float) -> bool:

@@ -56,8 +56,8 @@ def sensitivity_peak(loop: SampledLoop, v: float) -> SensitivityPeak:
     omega = np.union1d(even, _resonances(A, b, c, loop.dt))
     k = int(np.argmin(np.abs(1.0 + L(omega))))
     around = np.log(omega[[max(k - 1, 0), min(k + 1, len(omega) - 1)]])
-    found = minimize_scalar(lambda w: abs(1.0 + L(np.exp(w))), bounds=tuple(around), options={"xatol": 1e-8})
-    return SensitivityPeak(float(1.0 / found.fun), float(np.exp(found.x)))
+    peak = minimize_scalar(lambda w: abs(1.0 + L(np.exp(w))), bounds=tuple(around), options={"xatol": 1e-8})
+    return SensitivityPeak(float(1.0 / peak.fun), float(np.exp(peak.x)))
 
 
 def _resonances(A: Array, b: Array, c: Array, dt: float) -> Array:

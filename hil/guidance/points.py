@@ -71,9 +71,9 @@ def read_path(file: FilePath, closed: bool = False, smoothing: float | None = No
         raise InputError(
             f"the path {file} cannot be read ({why_unreadable(error)}): give a CSV file with columns x and y"
         ) from None
-    found = ", ".join(map(str, rows[0])) if rows else "no row below it"
+    first_line = ", ".join(map(str, rows[0])) if rows else "no row below it"
     if not rows or not {"x", "y"} <= set(rows[0]):
-        raise InputError(f"{file} wants columns x and y in m in its first line, found {found}")
+        raise InputError(f"{file} wants columns x and y in m in its first line, found {first_line}")
     try:
         points = [(float(row["x"]), float(row["y"])) for row in rows]
     except (TypeError, ValueError) as error:

@@ -99,19 +99,19 @@ class Route:
         place = [np.ascontiguousarray(column) for column in table.T[1:5]]
         path = Path(self.name, s, place[0], place[1], place[2], place[3])
         along, bent = self.entered_at, np.zeros(len(t), bool)
-        asked = np.abs(table[:, 5:9]).max(axis=1) > STRAIGHT_ON
+        bent_rows = np.abs(table[:, 5:9]).max(axis=1) > STRAIGHT_ON
         for i in range(len(t)):
             along = path.nearest(float(x[i]), float(y[i]), float(psi[i]), along, NEXT_PLACE).s
             if along > s[-1] - NEXT_PLACE:  # straight on, beyond what the route has
                 break
-            bent[i] = asked[min(int(np.searchsorted(s, along)), len(s) - 1)]
+            bent[i] = bent_rows[min(int(np.searchsorted(s, along)), len(s) - 1)]
         spans = [(float(t[a]) - BEFORE_BEND, float(t[b - 1]) + AFTER_BEND) for a, b in true_spans(bent)]
-        found: list[tuple[float, float]] = []
+        stretches: list[tuple[float, float]] = []
         for begin, end in spans:
-            if found and begin <= found[-1][1]:
-                begin = found.pop()[0]
-            found.append((begin, end))
-        return found
+            if stretches and begin <= stretches[-1][1]:
+                begin = stretches.pop()[0]
+            stretches.append((begin, end))
+        return stretches
 
     def __repr__(self) -> str:
         return f"<Route {self.name or 'straight'} at {self.speed:g} m/s, {len(self.rows)} rows>"
@@ -143,8 +143,8 @@ def plan_route(bicycle: Bicycle, path: Path, v: float, limits: RideLimits, round
     before = s < 0.0  # straight on, backwards
     places[before] = np.column_stack([s[before], *np.zeros((3, int(before.sum())))])
     places[:, 0] += RUN_UP_TIME * v
-    asked = [demand.phi, demand.delta, demand.phi_dot, demand.delta_dot, demand.T_delta]
-    table = np.column_stack([s, places, *(each[keep] for each in asked)])
+    demands = [demand.phi, demand.delta, demand.phi_dot, demand.delta_dot, demand.T_delta]
+    table = np.column_stack([s, places, *(each[keep] for each in demands)])
     return Route(path.name, v, tuple(map(tuple, table.tolist())))
 
 

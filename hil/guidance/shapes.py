@@ -124,8 +124,8 @@ def figure_of_eight(radius: float = 12.0, entry: float = ENTRY_LENGTH) -> Path:
     if shortest <= 0.0 or miss(shortest) * miss(longest) > 0.0:
         raise InputError(f"a figure of eight of {radius:g} m wants a shorter entry, found {entry:g} m")
     right = lobe(float(brentq(miss, shortest, longest, xtol=1e-12)))
-    left = [Piece(length, -begin, -end) for length, begin, end in right]
-    return path_of_pieces(f"figure of eight of {radius:g} m", right + left, closed=True)
+    left_half = [Piece(length, -begin, -end) for length, begin, end in right]
+    return path_of_pieces(f"figure of eight of {radius:g} m", right + left_half, closed=True)
 
 
 def _shift(shift: float, length: float) -> list[Piece]:

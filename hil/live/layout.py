@@ -77,9 +77,9 @@ def find_shared_areas() -> Iterator[SharedAreas]:
     """Find the areas of every run of this user, the newest process first."""
     processes = sorted((int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit()), reverse=True)
     for pid in processes:
-        found = areas_of(pid)
-        if found is not None:
-            yield found
+        areas = areas_of(pid)
+        if areas is not None:
+            yield areas
 
 
 def areas_of(pid: int) -> SharedAreas | None:
@@ -94,13 +94,13 @@ def areas_of(pid: int) -> SharedAreas | None:
 
 def _paths_of_rows(pid: int) -> list[str]:
     """Paths by which a process's areas of rows are opened; none where it is gone, or belongs to somebody else."""
-    found = []
+    paths = []
     with suppress(OSError):
         for link in os.scandir(f"/proc/{pid}/fd"):
             with suppress(OSError):  # closed meanwhile
                 if os.readlink(link.path).startswith(f"/memfd:{ROWS_AREA}"):
-                    found.append(link.path)
-    return found
+                    paths.append(link.path)
+    return paths
 
 
 def _described_areas(pid: int, rows: str) -> tuple[int, SharedAreas] | None:

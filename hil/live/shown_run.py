@@ -86,7 +86,7 @@ class _Shower:
             "time_left": operator.left,
             **self._on_disk,
         }
-        self._feed.tell({name: one for name, one in digest.items() if one == one})  # without what is not a number
+        self._feed.tell({name: x for name, x in digest.items() if x == x})  # without what is not a number
 
     def _look_at_disk(self, now: float) -> None:
         """Look at log and disk now and then; what was seen last stays where they cannot be seen."""

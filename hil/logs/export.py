@@ -146,7 +146,7 @@ def _write_through_file(write: Callable[..., None], run: Run, stream: Path, prog
             shutil.copyfileobj(file, out)
 
 
-def _write_folder(write: Callable[..., None], run: Run, path: Path, told: Told) -> None:
+def _write_folder(write: Callable[..., None], run: Run, path: Path, progress: Told) -> None:
     """Make a new folder, which is there when all went well.
 
     Parameters
@@ -155,7 +155,7 @@ def _write_folder(write: Callable[..., None], run: Run, path: Path, told: Told) 
         As in ``EXPORT_FORMATS``.
     run : Run
     path : Path
-    told : callable
+    progress : callable
         As `export_run` takes it.
     """
     output = OutputFile(path, "the export")
@@ -164,17 +164,17 @@ def _write_folder(write: Callable[..., None], run: Run, path: Path, told: Told) 
     output.require_free()
     with output.failing(), TemporaryDirectory(dir=path.parent, prefix=".riderless-") as beside:
         whole = Path(beside) / path.name
-        write(run, whole, told=told)
+        write(run, whole, progress=progress)
         whole.rename(path)
 
 
 def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Path], str]]]:
     """Place and text of each file beside a format."""
-    found = []
+    companions = []
     for name, place, content in COMPANIONS.get(to, ()):
         module = import_module(f"riderless.hil.logs.companions.{name}")
-        found.append((getattr(module, place), getattr(module, content)))
-    return found
+        companions.append((getattr(module, place), getattr(module, content)))
+    return companions
 
 
 def _log_of(run: Run) -> Path:
@@ -261,4 +261,4 @@ def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Iterable[Any]],
     """
     writer = csv.writer(file, lineterminator=end)
     writer.writerow(harmless_cell(name) for name in names)
-    writer.writerows([harmless_cell(one) if isinstance(one, str) else one for one in row] for row in rows)
+    writer.writerows([harmless_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)

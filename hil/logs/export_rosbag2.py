@@ -29,7 +29,7 @@ ABOUT = {  # texts in the bag's metadata
 }
 
 
-def export_rosbag2(run: Run, path: Path, told: Told = nobody_told) -> None:
+def export_rosbag2(run: Run, path: Path, progress: Told = nobody_told) -> None:
     """Write the samples that were used, as `sensor_msgs/Imu`, `sensor_msgs/JointState` and so on, to a new folder.
 
     Raises
@@ -76,7 +76,7 @@ def export_rosbag2(run: Run, path: Path, told: Told = nobody_told) -> None:
             bag.write(topics[topic], at, store.serialize_cdr(message, kinds[topic].__msgtype__))
 
         ahead: float | None = None  # s, host's clock before the device's, as the run began
-        for rows in rows_told(run, told):
+        for rows in rows_told(run, progress):
             used = rows[rows["valid"] == 1]
             if ahead is None and len(used):
                 ahead = float(used["host_offset"][0])

@@ -282,8 +282,8 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     remarks = list(missing)
     if rest != MAGIC:
         remarks.append("its index is missing" + (f", {len(rest)} bytes at its end are cut" if rest else ""))
-    found = f"read {len(ticks)} rows and {len(markers)} markers of a run that is not whole: "
-    recovered = found + "; ".join(remarks) if remarks else ""
+    summary = f"read {len(ticks)} rows and {len(markers)} markers of a run that is not whole: "
+    recovered = summary + "; ".join(remarks) if remarks else ""
     if long and everything:
         tapes = StoredTapes(contents.stored_messages(file, WIRE_TOPIC), tapes)
     return Run(file.parent, header, ticks, markers, tapes, stop, not missing, recovered)

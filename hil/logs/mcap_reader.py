@@ -205,10 +205,10 @@ class McapContents:
     def _take_rows(self, data: bytes, start: int) -> int:
         """Take the unbroken stretch of the rows' messages from `start` on; return its end."""
         size = self._record.itemsize
-        found = np.frombuffer(data, self._record, (len(data) - start) // size, start)
-        alike = found["opcode"] == Opcode.MESSAGE
-        alike &= found["length"] == size - RECORD_HEAD.size
-        alike &= found["channel"] == int.from_bytes(self._rows_channel, "little")
+        rows = np.frombuffer(data, self._record, (len(data) - start) // size, start)
+        alike = rows["opcode"] == Opcode.MESSAGE
+        alike &= rows["length"] == size - RECORD_HEAD.size
+        alike &= rows["channel"] == int.from_bytes(self._rows_channel, "little")
         n = len(alike) if alike.all() else int(alike.argmin())
         if not n:
             raise ValueError("a message of another length than its schema says")

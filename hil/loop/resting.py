@@ -89,18 +89,18 @@ def describe_rest(limits: Limits, g: float, rates: np.ndarray, forces: np.ndarra
     dict
         A sentence for each of CHECK_GYRO, CHECK_GRAVITY and CHECK_MOUNTING that the readings deserve.
     """
-    found = {}
+    reports = {}
     axis = int(np.argmax(np.abs(rates)))
     most, margin, tilt_most = limits.rest_rate.value, limits.rest_force.value, limits.rest_tilt.value
     if abs(rates[axis]) > most:
-        found[Cause.CHECK_GYRO] = (
+        reports[Cause.CHECK_GYRO] = (
             f"the {_GYRO_NAMES[axis]} gyro reads {rates[axis]:+.2f} rad/s at rest, wanted within {most:g} rad/s: its "
             "offset or scale is wrong, or it is broken"
         )
     x, y, z = (float(force) for force in forces)
     size, tilt = math.hypot(x, y, z), math.atan2(math.hypot(x, y), -z)
     if abs(size - g) > margin:
-        found[Cause.CHECK_GRAVITY] = (
+        reports[Cause.CHECK_GRAVITY] = (
             f"the accelerometer reads {size:.1f} m/s^2 at rest, wanted {g:.1f} to within {margin:g} m/s^2: its scale "
             "or an offset is wrong"
         )
@@ -112,8 +112,8 @@ def describe_rest(limits: Limits, g: float, rates: np.ndarray, forces: np.ndarra
             if tilt > _ON_ITS_SIDE
             else "it is mounted otherwise than the rig says, or an offset is wrong"
         )
-        found[Cause.CHECK_MOUNTING] = (
+        reports[Cause.CHECK_MOUNTING] = (
             f"the accelerometer reads ({x:+.1f}, {y:+.1f}, {z:+.1f}) m/s^2, {math.degrees(tilt):.0f} deg off upright, "
             f"wanted (0, 0, -{g:.1f}) to within {math.degrees(tilt_most):.0f} deg: {cause}"
         )
-    return found
+    return reports

@@ -166,9 +166,9 @@ def require_speeds_asked(rig: Rig, requested: Sequence[tuple[float, float]]) -> 
     InputError
     """
     if bool(len(requested)) != (rig.speed_drive is not None):
-        found = "none" if rig.speed_drive else "some, and the rig has no [speed_drive]"
+        speeds = "none" if rig.speed_drive else "some, and the rig has no [speed_drive]"
         raise InputError(
-            f"a rig with a treadmill or wheel drive wants to be asked for a speed, found {found}: correct --speed"
+            f"a rig with a treadmill or wheel drive wants to be asked for a speed, found {speeds}: correct --speed"
         )
     if rig.speed_drive is None:
         return
@@ -257,11 +257,11 @@ def describe_mismatch(
     return ""
 
 
-def _alike(one: InnerLoop, other: InnerLoop) -> bool:
+def _alike(loop: InnerLoop, other: InnerLoop) -> bool:
     """Tell whether two inner loops are as quick and as damped as each other."""
-    if one.damping is None or other.damping is None:
-        return one.damping == other.damping and isclose(one.bandwidth, other.bandwidth, rel_tol=SAME_LAG)
-    return all(isclose(getattr(one, n), getattr(other, n), rel_tol=SAME_LAG) for n in ("bandwidth", "damping"))
+    if loop.damping is None or other.damping is None:
+        return loop.damping == other.damping and isclose(loop.bandwidth, other.bandwidth, rel_tol=SAME_LAG)
+    return all(isclose(getattr(loop, n), getattr(other, n), rel_tol=SAME_LAG) for n in ("bandwidth", "damping"))
 
 
 def _loop_in_words(loop: InnerLoop) -> str:

@@ -118,9 +118,9 @@ class Rig:
                 f"a rig has one sensor of place, found {sensors} ports that carry it: leave out the others"
             )
         if bool(sensors) != (self.place is not None):
-            found = "[place] and no port that carries it" if self.place else "a port that carries place and no [place]"
+            half = "[place] and no port that carries it" if self.place else "a port that carries place and no [place]"
             raise InputError(
-                f'a sensor of place wants a [[port]] with carries = ["place"] and a table [place], found {found}: add '
+                f'a sensor of place wants a [[port]] with carries = ["place"] and a table [place], found {half}: add '
                 "what is missing"
             )
 

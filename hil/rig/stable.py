@@ -61,8 +61,8 @@ def fastest_growth(rig: Rig, schedule: Controller, speeds: Sequence[float] = ())
     """Find the speed [m/s] and the eigenvalue [1/s] of the closed loop that grows fastest, as of `require_stable`."""
     real = Variant(rig.bicycle, drive_gain=rig.losses.gain)
     loop = SampledLoop.of_rig(replace(rig, drive_lag=max(rig.drive_lag, _LEAST_LAG)), schedule, real=real)
-    found = [(v, complex(loop.eigenvalues(v)[0])) for v in judged_speeds(rig, schedule, speeds)]
-    return max(found, key=lambda item: item[1].real)
+    growths = [(v, complex(loop.eigenvalues(v)[0])) for v in judged_speeds(rig, schedule, speeds)]
+    return max(growths, key=lambda item: item[1].real)
 
 
 def judged_speeds(rig: Rig, schedule: Controller, speeds: Sequence[float] = ()) -> list[float]:

@@ -47,7 +47,7 @@ def find_key_lines(text: str) -> dict[KeyPath, int]:
 
     Inline tables and values over several lines count by the line on which they begin.
     """
-    found: dict[KeyPath, int] = {}
+    lines: dict[KeyPath, int] = {}
     table: KeyPath = ()
     seen: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -58,10 +58,10 @@ def find_key_lines(text: str) -> dict[KeyPath, int]:
             if header.group(1) == "[[":
                 seen[name] = seen.get(name, -1) + 1
                 table = (*table, seen[name])
-            found.setdefault(table, number)
+            lines.setdefault(table, number)
         elif key:
-            found.setdefault((*table, *(part.strip("\"' ") for part in key.group(1).split("."))), number)
-    return found
+            lines.setdefault((*table, *(part.strip("\"' ") for part in key.group(1).split("."))), number)
+    return lines
 
 
 def _find_key_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
@@ -108,13 +108,13 @@ def describe_faults(
         where = f"line {line}, " if line else ""
         measured = e["type"] in _RANGE_FAULTS and isinstance(e["input"], int | float)
         value = f"{shortened(e['input'], LONGEST_VALUE)}{unit if measured else ''}"
-        found = f"found {value}" if e["type"] != "missing" else "it is not there"
+        value_found = f"found {value}" if e["type"] != "missing" else "it is not there"
         wrong = f"{e['msg'].lower()}{unit}" if measured else _plainly(e["type"], e["msg"].lower(), unit)
         if e["type"] in ("list_type", "tuple_type") and isinstance(e["input"], Mapping):
             wrong = f"there may be several: write [[{loc[-1]}]] above each"
         if e["type"] == "extra_forbidden":
             wrong = f"there is no such key{_meant(str(loc[-1]), _keys_beside(model, e['loc']))}"
-        faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {wrong} ({found})")
+        faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {wrong} ({value_found})")
     more = len(faults) - MOST_FAULTS
     if more > 0:  # another kind of file, most likely
         faults = [*faults[:MOST_FAULTS], f"and {more} more"]

@@ -37,13 +37,13 @@ def rig_changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[_RigC
         When the file cannot be read.
     """
     document = _document(path)
-    found = []
+    changes = []
     for (table, key), new in values.items():
         old = _table(document, table).get(key)
         old = old.unwrap() if hasattr(old, "unwrap") else old
         if old != new:
-            found.append(_RigChange(table, key, old, new))
-    return found
+            changes.append(_RigChange(table, key, old, new))
+    return changes
 
 
 def write_rig(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path | None:
@@ -125,15 +125,15 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
 
 def _table(document: tomlkit.TOMLDocument, path: str) -> Any:
     """Find the table at a path; it is made where there is none."""
-    found: Any = document
+    table: Any = document
     for part in path.split("."):
         if part.isdigit():
-            found = found[int(part)] if isinstance(found, list) else found  # [port] is one of one
+            table = table[int(part)] if isinstance(table, list) else table  # [port] is one of one
             continue
-        if part not in found:
-            found[part] = tomlkit.table()
-        found = found[part]
-    return found
+        if part not in table:
+            table[part] = tomlkit.table()
+        table = table[part]
+    return table
 
 
 def _free(path: Path, stamp: str) -> Path:

@@ -119,11 +119,11 @@ def emulated_devices(rig: Rig) -> EmulatedDevices:
     """Make the devices of a rig in simulated time, and say which port is whose; raises DeviceError."""
     wiring = np.zeros(1, WIRING)[0]
     twins: list[np.void] = []
-    said: list[Introduction] = []
+    introductions: list[Introduction] = []
     wiring["node"] = wiring["place"] = wiring["belt"] = wiring["drive"] = -1
     wiring["ports"] = len(rig.ports)
     for i, port in enumerate(rig.ports):
-        said.append(Introduction(port.device, round(rig.rate), session=SIMULATED_SESSION))
+        introductions.append(Introduction(port.device, round(rig.rate), session=SIMULATED_SESSION))
         if port.role == ROLE_PLACE:
             wiring["place"] = i
         elif port.role == ROLE_SPEED:
@@ -134,10 +134,10 @@ def emulated_devices(rig: Rig) -> EmulatedDevices:
             config = _station(rig, port, None).twin
             wiring["drive"] = len(twins) if port.role & ROLE_DRIVE else wiring["drive"]
             twins.append(new_quick_twin(port.device, i, config))
-            said[-1] = quick_introduction(port.device, config)
+            introductions[-1] = quick_introduction(port.device, config)
     by_itself = wiring["drive"] >= 0 or (rig.command_delay is not None and rig.command_delay < rig.dt)
     wiring["delay"] = rig.obeyed_after if by_itself else 0.0
-    return EmulatedDevices(np.array(twins, QUICK_TWIN), wiring, said if twins else None)
+    return EmulatedDevices(np.array(twins, QUICK_TWIN), wiring, introductions if twins else None)
 
 
 def rig_in_simulated_time(rig: Rig) -> Rig:

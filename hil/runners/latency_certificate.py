@@ -114,21 +114,24 @@ def judge_wake_ups(ours: WakeUps, rate: float) -> tuple[str, str]:
             f"too short to judge {rate:g} Hz: {ours.n} wake-ups say nothing about one in a thousand; "
             f"test for at least {least} s"
         )
-    found = (
+    lateness = (
         f"99.9 % of the wake-ups came within {1e3 * ours.p999:.2f} ms, {100 * ours.missed_share:.2f} % were missed, "
         f"the latest came {1e3 * ours.worst:.2f} ms late"
     )
     good, worst = f"{1e3 * GOOD_LATENESS * period:.2f} ms", f"{1e3 * WORST_PERIODS * period:.2f} ms"
     if ours.worst > WORST_PERIODS * period:
-        return UNFIT, f"not fit for {rate:g} Hz: {found}; none may come {worst} late, when a drive's watchdog may trip"
+        return (
+            UNFIT,
+            f"not fit for {rate:g} Hz: {lateness}; none may come {worst} late, when a drive's watchdog may trip",
+        )
     if ours.missed_share > MISSED_ALLOWED:
-        return UNFIT, f"not fit for {rate:g} Hz: {found}; at most {100 * MISSED_ALLOWED:g} % may be missed"
+        return UNFIT, f"not fit for {rate:g} Hz: {lateness}; at most {100 * MISSED_ALLOWED:g} % may be missed"
     if ours.p999 > GOOD_LATENESS * period:
         return CARE, (
-            f"fit with care for {rate:g} Hz: {found}; with 99.9 % within {good} it would be fit: "
+            f"fit with care for {rate:g} Hz: {lateness}; with 99.9 % within {good} it would be fit: "
             "set what was refused, quieten the computer, or expect late ticks"
         )
-    return FIT, f"fit for {rate:g} Hz: {found}; wanted are 99.9 % within {good} and none {worst} late"
+    return FIT, f"fit for {rate:g} Hz: {lateness}; wanted are 99.9 % within {good} and none {worst} late"
 
 
 @dataclass(frozen=True)

@@ -79,9 +79,9 @@ def sleep_until(t_ns, scratch):
 @njit(cache=True, nogil=True)
 def wait_readable(ports, t_ns, scratch):
     """True when bytes (or a hang-up) wait on one of ``ports`` before the time ``t_ns``. Runs inside the tick."""
-    left = max(0, t_ns - now(scratch))
-    scratch[0].seconds = left // 1_000_000_000
-    scratch[0].nanoseconds = left % 1_000_000_000
+    remaining = max(0, t_ns - now(scratch))
+    scratch[0].seconds = remaining // 1_000_000_000
+    scratch[0].nanoseconds = remaining % 1_000_000_000
     return _ppoll(ports.ctypes.data, ports.size, scratch.ctypes.data, 0) > 0
 
 
@@ -107,5 +107,5 @@ def read_bytes(fd, buffer, start):
 @njit(cache=True, nogil=True)
 def write_bytes(fd, buffer, n):
     """Write ``n`` bytes; the count taken, or -errno. Runs inside the tick."""
-    taken = _write(fd, buffer.ctypes.data, n)
-    return taken if taken >= 0 else -errno()
+    accepted = _write(fd, buffer.ctypes.data, n)
+    return accepted if accepted >= 0 else -errno()

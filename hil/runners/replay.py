@@ -48,12 +48,12 @@ class Replay:
         """Result in words."""
         if self.identical:
             return f"bit-identical: {self.ticks} ticks, {self.commands} commands"
-        found = (
+        comparison = (
             f"{self.ticks} ticks said the same, {self.commands} commands; then, at tick {self.first}: {self.difference}"
         )
         if not self.made_by:
-            return found
-        return f"{found}; another version of the tick made this run ({self.made_by}): replay it with that commit"
+            return comparison
+        return f"{comparison}; another version of the tick made this run ({self.made_by}): replay it with that commit"
 
 
 def rebuilt_loop(header: RunHeader) -> LoopState:

@@ -226,14 +226,14 @@ def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introductio
 
     Each gets a number that nobody can know beforehand: of that and its own noise our node makes the session's.
     """
-    found = []
+    introductions = []
     for wired, port in zip(rig.ports, ports, strict=True):
         driver = device(wired.device)
         nonce = 1 + secrets.randbelow(2**32 - 1)
         kind = COMMAND_KINDS.index(rig.drive_kind) if wired.role & ROLE_DRIVE else COMMAND_KIND_TORQUE
         wants = DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings), nonce, kind)
-        found.append(driver.introduce(port, wants))
-    return found
+        introductions.append(driver.introduce(port, wants))
+    return introductions
 
 
 def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
@@ -271,15 +271,15 @@ def find_latency_test(rig: Rig, fifo: int) -> Any:
         return None
     from riderless.hil.runners.latency_certificate import recent_latency_result
 
-    found = recent_latency_result(rig.rate, fifo, rig.latency_days)
-    if found is None:
+    result = recent_latency_result(rig.rate, fifo, rig.latency_days)
+    if result is None:
         priority = f" --fifo {fifo}" if fifo else ""
         raise InputError(
             f"the rig '{rig.name}' wants a latency test of this computer that passed within {rig.latency_days:g} days "
             f"at {rig.rate:g} Hz, found none{f' with priority {fifo}' if fifo else ''}: run `riderless latency RIG"
             f"{priority}` under the load of your session, or set latency_test_days = 0 in the rig"
         )
-    return found
+    return result
 
 
 def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:

@@ -164,7 +164,7 @@ def _require_kinds(**given: tuple[Any, Any]) -> None:
     """Refuse arguments, by their name, that are not of the kind wanted."""
     for name, (value, kind) in given.items():
         if not isinstance(value, kind):
-            wanted = " or ".join(one.__name__ for one in getattr(kind, "__args__", (kind,)))
+            wanted = " or ".join(alternative.__name__ for alternative in getattr(kind, "__args__", (kind,)))
             raise InputError(f"simulate wants {name} as {wanted}, found {value!r}: correct it")
 
 

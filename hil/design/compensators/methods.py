@@ -110,8 +110,8 @@ def _law(made: Any, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Li
     """Law and names of its states at one speed."""
     if isinstance(made, YawRate):
         inner, names = _inner(made, bicycle, v, model)
-        found: tuple[LinearLaw, tuple[str, ...]] = made.around(inner, names, bicycle, v, model)
-        return found
+        design: tuple[LinearLaw, tuple[str, ...]] = made.around(inner, names, bicycle, v, model)
+        return design
     law: tuple[LinearLaw, tuple[str, ...]] = made.compensator(bicycle, v, model)
     return law
 
@@ -126,8 +126,8 @@ def _inner(outer: YawRate, bicycle: Bicycle, v: float, model: SampledModel) -> t
     if outer.inner in COMPENSATORS:
         return _law(method_of(_compensators(drive), outer.inner, **outer.options), bicycle, v, model)
     methods: Any = STEER_METHODS[drive.kind] if drive else METHODS
-    of = model.prescribed() if isinstance(model, SteerModel) else model
-    K, _ = method_of(methods, outer.inner, **outer.options).gains(bicycle, v, of)
+    inner_model = model.prescribed() if isinstance(model, SteerModel) else model
+    K, _ = method_of(methods, outer.inner, **outer.options).gains(bicycle, v, inner_model)
     used = [i for i, name in enumerate(GAIN_INPUTS) if drive is None or name not in TORQUE_INPUTS]
     inputs, p = tuple(GAIN_INPUTS[i] for i in used), len(used)
     return LinearLaw(inputs, np.zeros((0, 0)), np.zeros((0, p)), np.zeros(0), -K[used]), ()

@@ -135,13 +135,13 @@ def closed_design(inner: LinearLaw, bicycle: Bicycle, v: float, model: SampledMo
     n, m = len(F), len(inner.A)
     yaw = np.zeros(n)
     yaw[BICYCLE_PART] = yaw_rate(Variant(bicycle), v)
-    told = np.zeros((len(inner.inputs), n))
-    for row, name in zip(told, inner.inputs, strict=True):
+    inputs = np.zeros((len(inner.inputs), n))
+    for row, name in zip(inputs, inner.inputs, strict=True):
         state = name.removesuffix("_meas")
         state = LOOP_STATES[GAIN_INPUTS.index(state)] if state in GAIN_INPUTS else state
         if name in ("psi_dot", "psi_dot_meas"):
             row[:] = yaw
         elif state in states:
             row[states.index(state)] = 1.0
-    W = np.block([[F + np.outer(G, inner.D @ told), np.outer(G, inner.C)], [inner.B @ told, inner.A]])
+    W = np.block([[F + np.outer(G, inner.D @ inputs), np.outer(G, inner.C)], [inner.B @ inputs, inner.A]])
     return W, np.append(G, np.zeros(m)), np.append(yaw, np.zeros(m))

@@ -51,12 +51,12 @@ def _tracker_maps(settings: np.void, v: float) -> tuple[Array, Array]:
     """
     columns = []
     for i in range(len(TRACKED) + 3):
-        p, told = np.zeros(1, PLACE)[0], np.zeros(3)
+        p, signals = np.zeros(1, PLACE)[0], np.zeros(3)
         if i < len(TRACKED):
             p[TRACKED[i]] = _SMALL
         else:
-            told[i - len(TRACKED)] = _SMALL
-        psi_dot, phi, target = told.tolist()
+            signals[i - len(TRACKED)] = _SMALL
+        psi_dot, phi, target = signals.tolist()
         dt = float(settings["dt"])
         move_on(settings, p, dt, v, psi_dot, phi, 0.0, False)
         r = target - float(p["target"])

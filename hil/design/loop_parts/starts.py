@@ -110,11 +110,11 @@ def _settled_law(loop: _StartedLoop, law: LinearLaw, v: float) -> tuple[Array, A
         **dict(zip(("phi_dot", "psi_dot"), gyro_readings(loop.real, v), strict=True)),
         **dict(zip(MEASURED_CHANNELS, loop.instruments(v)[:, BICYCLE_PART], strict=True)),
     }
-    told = np.array([rows.get(name, np.zeros(n)) for name in law.inputs])
+    inputs = np.array([rows.get(name, np.zeros(n)) for name in law.inputs])
     by_torque = np.array([float(name in DRIVE_SIGNALS) for name in law.inputs])
     own = np.vstack([np.column_stack([law.A, law.B @ by_torque]), np.append(law.C, law.D @ by_torque)])
-    found = np.linalg.lstsq(np.eye(m + 1) - own, np.vstack([law.B, law.D]) @ told, rcond=None)[0]
-    return found[:m], found[m]
+    map_of_inputs = np.linalg.lstsq(np.eye(m + 1) - own, np.vstack([law.B, law.D]) @ inputs, rcond=None)[0]
+    return map_of_inputs[:m], map_of_inputs[m]
 
 
 def _off_lane(layout: StateLayout) -> list[Array]:

@@ -105,8 +105,8 @@ class LeanCascade:
         def log_cost(exponents: Array) -> float:
             return float(np.log(_loop_costs(model, cascade_gains(*np.exp(exponents))[None], weights)[0]))
 
-        found = minimize(log_cost, np.log([kp[best], kd[best]]), method="Nelder-Mead", options={"xatol": 1e-6})
-        return cascade_gains(*np.exp(found.x))
+        optimum = minimize(log_cost, np.log([kp[best], kd[best]]), method="Nelder-Mead", options={"xatol": 1e-6})
+        return cascade_gains(*np.exp(optimum.x))
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _loop_costs(model: SampledModel, K: Array, weights: SteerWeights) -> Array:
     x0' P x0, P = sum M'^n W M^n, summed by doubling: P <- P + M' P M, M <- M M.
     """
     Q, R = weights.costs(model)
-    k = np.array([model.narrow(one) for one in K])
+    k = np.array([model.narrow(gain) for gain in K])
     M = model.F - model.G[:, None] * k[:, None, :]
     P = Q + R * k[:, :, None] * k[:, None, :]
     stable = np.abs(np.linalg.eigvals(M)).max(axis=1) < 1.0
