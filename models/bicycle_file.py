@@ -53,9 +53,9 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
             f"wanted the parameters in a table [parameters], found {stray[0]} = {shortened(table[stray[0]])} without "
             "it: write [parameters] on a line before the first of them"
         )
-    found = describe_kind(table)
-    if found and "parameters" not in table:
-        raise InputError(f"wanted the file of a bicycle, with a table [parameters], found {found}: name another file")
+    kind = describe_kind(table)
+    if kind and "parameters" not in table:
+        raise InputError(f"wanted the file of a bicycle, with a table [parameters], found {kind}: name another file")
     faults = list(unknown_keys(table, FILE_KEYS, "key"))
     parameters = table.get("parameters", {})
     missing = table.get("missing", [])
@@ -146,8 +146,8 @@ def trusted_for(fields: dict[str, Any], trust: bool) -> str:
 def _implausible(values: Values) -> list[str]:
     """Likely mistakes, and what is implausible even without them."""
     mistakes = likely_mistakes(values)
-    left = corrected(values, mistakes)
-    remarks = [_remarks(left)] if any(odd_traits(left)) else []
+    without_mistakes = corrected(values, mistakes)
+    remarks = [_remarks(without_mistakes)] if any(odd_traits(without_mistakes)) else []
     return [each.sentence(values) for each in mistakes] + remarks
 
 

@@ -17,8 +17,8 @@ BICYCLE_SUFFIX = ".toml"
 @cache
 def bicycle_names() -> tuple[str, ...]:
     """Names of all bicycles of the catalogue, in alphabetical order."""
-    found = (entry.name for entry in files("riderless.models.bicycles").iterdir())
-    return tuple(sorted(name.removesuffix(BICYCLE_SUFFIX) for name in found if name.endswith(BICYCLE_SUFFIX)))
+    file_names = (entry.name for entry in files("riderless.models.bicycles").iterdir())
+    return tuple(sorted(name.removesuffix(BICYCLE_SUFFIX) for name in file_names if name.endswith(BICYCLE_SUFFIX)))
 
 
 def bicycle_of(given: str | Path | Bicycle, trust: bool = False) -> Bicycle:

@@ -80,15 +80,15 @@ def require_format(document: Mapping[str, Any], noun: str, where: object) -> Non
     InputError
         One sentence with what was found and what to do.
     """
-    found = document.get("format", format_line(noun))
-    if found == format_line(noun):
+    line = document.get("format", format_line(noun))
+    if line == format_line(noun):
         return
-    words = str(found).rsplit(" ", 1)
+    words = str(line).rsplit(" ", 1)
     if words[0] == f"riderless {noun}" and words[-1].isdigit():
         later = int(words[-1]) > VERSIONS[noun]
         advice = "update riderless" if later else f"rewrite it with `riderless migrate {where}`"
-        raise InputError(f"{where} wants format = {format_line(noun)!r}, found {found!r}: {advice}")
-    raise InputError(f"{where} wants format = {format_line(noun)!r}, found {found!r}: it is another kind of file")
+        raise InputError(f"{where} wants format = {format_line(noun)!r}, found {line!r}: {advice}")
+    raise InputError(f"{where} wants format = {format_line(noun)!r}, found {line!r}: it is another kind of file")
 
 
 def load_toml(text: str) -> dict[str, Any]:

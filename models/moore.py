@@ -40,15 +40,15 @@ def moore_constants(bicycle: Bicycle) -> dict[str, float]:
     rear, front = _across_and_along(b.lam, 0.0, -b.rR), _across_and_along(b.lam, b.w, -b.rF)
     l1, l2 = _across_and_along(b.lam, b.xB, b.zB + b.rR)
     l3, l4 = _across_and_along(b.lam, b.xH - b.w, b.zH + b.rF)
-    found = {"rr": b.rR, "rf": b.rF, "d1": axis - rear[0], "d2": front[1] - rear[1], "d3": front[0] - axis}
-    found |= {"l1": l1, "l2": l2, "l3": l3, "l4": l4}
-    found |= {"g": b.g, "mc": b.mB, "md": b.mR, "me": b.mH, "mf": b.mF}
+    constants = {"rr": b.rR, "rf": b.rF, "d1": axis - rear[0], "d2": front[1] - rear[1], "d3": front[0] - axis}
+    constants |= {"l1": l1, "l2": l2, "l3": l3, "l4": l4}
+    constants |= {"g": b.g, "mc": b.mB, "md": b.mR, "me": b.mH, "mf": b.mF}
     for body, ours in _WHEELS.items():
-        found |= {f"i{body}11": getattr(b, f"I{ours}xx"), f"i{body}22": getattr(b, f"I{ours}yy")}
+        constants |= {f"i{body}11": getattr(b, f"I{ours}xx"), f"i{body}22": getattr(b, f"I{ours}yy")}
     for body, ours in _FRAMES.items():
         tensor = _turned(b.lam, *(getattr(b, f"I{ours}{axes}") for axes in ("xx", "xz", "yy", "zz")))
-        found |= {f"i{body}{element}": tensor[at] for element, at in _TENSOR.items()}
-    return {name: float(found[name]) for name in MOORE_CONSTANTS}
+        constants |= {f"i{body}{element}": tensor[at] for element, at in _TENSOR.items()}
+    return {name: float(constants[name]) for name in MOORE_CONSTANTS}
 
 
 def bicycle_from_moore(constants: Mapping[str, float], name: str, source: str = "") -> Bicycle:
@@ -83,15 +83,15 @@ def bicycle_from_moore(constants: Mapping[str, float], name: str, source: str = 
     c = (k["rf"] * sin(lam) - k["d3"]) / cos(lam)
     xB, zB = _across_and_along(-lam, k["l1"], k["l2"])
     xH, zH = _across_and_along(-lam, k["l3"], k["l4"])
-    found = {"w": w, "c": c, "lam": lam, "xB": xB, "zB": zB - k["rr"], "xH": w + xH, "zH": zH - k["rf"]}
-    found |= {"g": k["g"], "rR": k["rr"], "rF": k["rf"], "mB": k["mc"], "mR": k["md"], "mH": k["me"], "mF": k["mf"]}
+    values = {"w": w, "c": c, "lam": lam, "xB": xB, "zB": zB - k["rr"], "xH": w + xH, "zH": zH - k["rf"]}
+    values |= {"g": k["g"], "rR": k["rr"], "rF": k["rf"], "mB": k["mc"], "mR": k["md"], "mH": k["me"], "mF": k["mf"]}
     for body, ours in _WHEELS.items():
-        found |= {f"I{ours}xx": k[f"i{body}11"], f"I{ours}yy": k[f"i{body}22"]}
+        values |= {f"I{ours}xx": k[f"i{body}11"], f"I{ours}yy": k[f"i{body}22"]}
     for body, ours in _FRAMES.items():
         upright = _turned(-lam, *(k[f"i{body}{element}"] for element in ("11", "31", "22", "33")))
-        found |= {f"I{ours}xx": upright[0, 0], f"I{ours}xz": upright[0, 2]}
-        found |= {f"I{ours}yy": upright[1, 1], f"I{ours}zz": upright[2, 2]}
-    fields: dict[str, Any] = {key: float(value) for key, value in found.items()}
+        values |= {f"I{ours}xx": upright[0, 0], f"I{ours}xz": upright[0, 2]}
+        values |= {f"I{ours}yy": upright[1, 1], f"I{ours}zz": upright[2, 2]}
+    fields: dict[str, Any] = {key: float(value) for key, value in values.items()}
     return Bicycle(name=name, source=source, **fields)
 
 

@@ -233,8 +233,8 @@ class Bicycle:
 
 def _correlations(b: Bicycle) -> Correlations:
     """Correlations of the parameters that have a deviation; those of one that has none, no longer, go."""
-    found = b.correlations if isinstance(b.correlations, Correlations) else Correlations(b.correlations)
-    return found.of([name for name in b.std if b.std[name] > 0.0])
+    correlations = b.correlations if isinstance(b.correlations, Correlations) else Correlations(b.correlations)
+    return correlations.of([name for name in b.std if b.std[name] > 0.0])
 
 
 def require_bicycle(bicycle: object) -> None:

@@ -136,15 +136,15 @@ def compare_equations(
     if isinstance(bicycle, str):
         bicycle = load_bicycle(bicycle)
     if callable(mine):
-        found, tolerance = linearised(mine, bicycle.g)
+        matrices, tolerance = linearised(mine, bicycle.g)
     elif isinstance(mine, str | Path):
-        found, tolerance = matrices_in_file(mine)
+        matrices, tolerance = matrices_in_file(mine)
     else:
-        found, tolerance = matrices_given(mine)
-    theirs = CanonicalMatrices(*found)
+        matrices, tolerance = matrices_given(mine)
+    theirs = CanonicalMatrices(*matrices)
     if not abs(np.linalg.det(theirs.M)) > 1e-14 * np.abs(theirs.M).max() ** 2:
         raise InputError("M is singular: with it lean and steer do not both have an acceleration; correct its entries")
-    slips, wrong = _slips(found, tolerance, bicycle)
+    slips, wrong = _slips(matrices, tolerance, bicycle)
     coefficients = _coefficients(theirs, bicycle)
     eigenvalues = _eigenvalues(theirs, bicycle.g)
     right = named_modes(bicycle, TABLE_SPEEDS).all
@@ -164,22 +164,22 @@ def compare_equations(
     )
 
 
-def _slips(found: Array, tolerance: Array, bicycle: Bicycle) -> tuple[tuple[str, ...], tuple[WrongEntry, ...]]:
+def _slips(matrices: Array, tolerance: Array, bicycle: Bicycle) -> tuple[tuple[str, ...], tuple[WrongEntry, ...]]:
     """Slips of several entries together, and every wrong entry with its own."""
     right = np.array(canonical_matrices(bicycle))
-    off = np.abs(found - right) > tolerance + 1e-9 * np.abs(right)
+    off = np.abs(matrices - right) > tolerance + 1e-9 * np.abs(right)
     if not off.any():
         return (), ()
     explained: dict[int, str] = {}  # slip by matrix
-    if np.count_nonzero(off.any(axis=(1, 2))) > 1 and (slip := slip_of_all(found, right, tolerance, bicycle)):
+    if np.count_nonzero(off.any(axis=(1, 2))) > 1 and (slip := slip_of_all(matrices, right, tolerance, bicycle)):
         explained = dict.fromkeys(range(4), slip.words + (" (the motion is right)" if slip.harmless else ""))
     else:
         for k in map(int, np.flatnonzero(np.count_nonzero(off, axis=(1, 2)) > 1)):
-            if words := slip_of_matrix(k, found[k], right[k], tolerance[k], bicycle.g):
+            if words := slip_of_matrix(k, matrices[k], right[k], tolerance[k], bicycle.g):
                 explained[k] = words
     wrong = []
     for k, i, j in np.argwhere(off).tolist():
-        x, y, room = float(found[k, i, j]), float(right[k, i, j]), float(tolerance[k, i, j])
+        x, y, room = float(matrices[k, i, j]), float(right[k, i, j]), float(tolerance[k, i, j])
         looks = [explained[k]] if k in explained else slips_of_entry((k, i, j), x, room, right, bicycle)
         wrong.append(WrongEntry(MATRICES[k], COORDINATES[i], COORDINATES[j], x, y, tuple(looks)))
     return tuple(dict.fromkeys(explained.values())), tuple(wrong)

@@ -131,22 +131,22 @@ def ride_of(rates: Rates) -> Ride:
     fallen.terminal = True  # type: ignore[attr-defined]
     upward.direction = 1.0  # type: ignore[attr-defined]
     start = [0.0, 0.0, FIGURE_4["phi_dot"], 0.0, FIGURE_4["v"]]
-    found = solve_ivp(derivative, (0.0, FIGURE_4["duration"]), start, rtol=1e-8, atol=1e-9, events=(fallen, upward))
-    passed = found.t_events[1]
-    if not found.success or len(found.t_events[0]) or len(passed) < 2:
+    solution = solve_ivp(derivative, (0.0, FIGURE_4["duration"]), start, rtol=1e-8, atol=1e-9, events=(fallen, upward))
+    passed = solution.t_events[1]
+    if not solution.success or len(solution.t_events[0]) or len(passed) < 2:
         return Ride(float("nan"), float("nan"))
-    return Ride(float(found.y[4, -1] - FIGURE_4["v"]), float((passed[-1] - passed[0]) / (len(passed) - 1)))
+    return Ride(float(solution.y[4, -1] - FIGURE_4["v"]), float((passed[-1] - passed[0]) / (len(passed) - 1)))
 
 
 def _called(rates: Rates, state: Array) -> Array:
     answer = rates(*state.tolist())
     try:
-        found = np.array(answer, dtype=float)
+        derivative = np.array(answer, dtype=float)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != (3,) or not np.isfinite(found).all():
+        derivative = np.empty(0)
+    if derivative.shape != (3,) or not np.isfinite(derivative).all():
         raise InputError(
             f"wanted phi_ddot, delta_ddot [rad/s^2] and v_dot [m/s^2], three finite numbers, found {shortened(answer)} "
             f"at phi, delta, phi_dot, delta_dot, v, T_phi, T_delta = {', '.join(f'{x:g}' for x in state)}; correct it"
         )
-    return found
+    return derivative

@@ -43,18 +43,18 @@ def matrices_in_file(path: str | Path) -> tuple[Array, Array]:
         rows = csv_rows(csv.reader(text.splitlines(), delimiter=";" if ";" in text else ","))
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read the matrices {path}: {why_unreadable(error)}; give {WANTED}") from None
-    found: dict[str, list[Decimal]] = {}
+    entries: dict[str, list[Decimal]] = {}
     for number, row in enumerate(rows, 1):
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith("#") or (number == 1 and cells[0] not in MATRICES):
             continue  # a heading, or a remark
-        if cells[0] not in MATRICES or cells[0] in found or len(cells) != 5:
+        if cells[0] not in MATRICES or cells[0] in entries or len(cells) != 5:
             raise InputError(f"{path}, line {number}: wanted {WANTED}, found {shortened(','.join(cells))}; correct it")
-        found[cells[0]] = [_number(path, number, cell) for cell in cells[1:]]
-    if missing := [name for name in MATRICES if name not in found]:
+        entries[cells[0]] = [_number(path, number, cell) for cell in cells[1:]]
+    if missing := [name for name in MATRICES if name not in entries]:
         raise InputError(f"{path} has no {', '.join(missing)}: give {WANTED}")
-    matrices = np.array([[float(x) for x in found[name]] for name in MATRICES]).reshape(4, 2, 2)
-    digits = np.array([[_half_a_unit(x) for x in found[name]] for name in MATRICES]).reshape(4, 2, 2)
+    matrices = np.array([[float(x) for x in entries[name]] for name in MATRICES]).reshape(4, 2, 2)
+    digits = np.array([[_half_a_unit(x) for x in entries[name]] for name in MATRICES]).reshape(4, 2, 2)
     return matrices, np.maximum(digits, EXACT * np.abs(matrices))
 
 

@@ -36,22 +36,22 @@ class Slip(NamedTuple):
     harmless: bool
 
 
-def agrees(found: Array, made: Array, tolerance: Array) -> bool:
+def agrees(matrix: Array, made: Array, tolerance: Array) -> bool:
     """Tell whether all entries found are those that a slip makes."""
     rounding = _ROUNDING * np.abs(made).max(axis=(-2, -1), keepdims=True)
-    return bool(np.all(np.abs(found - made) <= tolerance + rounding))
+    return bool(np.all(np.abs(matrix - made) <= tolerance + rounding))
 
 
-def slip_of_all(found: Array, right: Array, tolerance: Array, bicycle: Bicycle) -> Slip | None:
+def slip_of_all(matrices: Array, right: Array, tolerance: Array, bicycle: Bicycle) -> Slip | None:
     """One slip that makes all the matrices found, if there is one; the usual one first.
 
     Parameters
     ----------
-    found, right, tolerance : (4, 2, 2) arrays
+    matrices, right, tolerance : (4, 2, 2) arrays
     bicycle : Bicycle
     """
     for words, undone in (("", 1.0), ("gravity is in K0, and ", bicycle.g)):
-        now, room = found.copy(), tolerance.copy()
+        now, room = matrices.copy(), tolerance.copy()
         now[2], room[2] = now[2] / undone, room[2] / undone
         for conventions, made in (
             ("lean or steer has the other sign", right * np.array([[1.0, -1.0], [-1.0, 1.0]])),
@@ -75,14 +75,14 @@ def slip_of_all(found: Array, right: Array, tolerance: Array, bicycle: Bicycle) 
     return None
 
 
-def _combined(found: Array, right: Array, tolerance: Array) -> str:
+def _combined(matrices: Array, right: Array, tolerance: Array) -> str:
     """Words for equations that are those wanted, multiplied or added to one another; else nothing."""
-    P = found[0] @ np.linalg.inv(right[0])
-    if not np.linalg.det(P) or not agrees(found, P @ right, 10.0 * tolerance):
+    P = matrices[0] @ np.linalg.inv(right[0])
+    if not np.linalg.det(P) or not agrees(matrices, P @ right, 10.0 * tolerance):
         return ""
     size = np.abs(P).max()
     if max(abs(P[0, 1]), abs(P[1, 0])) > 1e-6 * size:
-        solved = np.allclose(found[0], np.eye(2), rtol=0.0, atol=1e-6)
+        solved = np.allclose(matrices[0], np.eye(2), rtol=0.0, atol=1e-6)
         return "the equations are solved for the accelerations" if solved else "the two equations are added together"
     if isclose(P[0, 0], P[1, 1], rel_tol=1e-4):
         return f"all entries are {_factor_words(P[0, 0])}"
@@ -126,28 +126,28 @@ def _with_other_parameters(bicycle: Bicycle) -> Iterator[tuple[str, Array]]:
             yield words, np.array(matrices_of(changed))
 
 
-def slip_of_matrix(k: int, found: Array, right: Array, tolerance: Array, g: float) -> str:
+def slip_of_matrix(k: int, matrix: Array, right: Array, tolerance: Array, g: float) -> str:
     """Words for one slip that makes a whole matrix; "" where there is none.
 
     Parameters
     ----------
     k : int
         Which matrix.
-    found, right, tolerance : (2, 2) arrays
+    matrix, right, tolerance : (2, 2) arrays
     g : float
         m/s^2.
     """
     if np.allclose(right, right.T):
         pass
-    elif agrees(found, right.T, tolerance):
+    elif agrees(matrix, right.T, tolerance):
         return f"{MATRICES[k]} is transposed"
-    elif agrees(found, -right.T, tolerance):
+    elif agrees(matrix, -right.T, tolerance):
         return f"{MATRICES[k]} is transposed and of the other sign"
-    elif agrees(found, (right + right.T) / 2.0, tolerance):
+    elif agrees(matrix, (right + right.T) / 2.0, tolerance):
         return f"{MATRICES[k]} is made symmetric"
     largest = np.unravel_index(np.argmax(np.abs(right)), right.shape)  # written with the most digits
-    factor = float(found[largest] / right[largest])
-    if not factor or not agrees(found, factor * right, 2.0 * tolerance):
+    factor = float(matrix[largest] / right[largest])
+    if not factor or not agrees(matrix, factor * right, 2.0 * tolerance):
         return ""
     if k == 2 and isclose(abs(factor), g, rel_tol=1e-4):
         return f"gravity is in K0{', with the other sign' if factor < 0.0 else ''}: ours is to be multiplied by g"

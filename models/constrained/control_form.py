@@ -148,8 +148,8 @@ class ControlForm:
         scaled = A / rows[:, None]
         columns = np.linalg.norm(scaled, axis=0)
         if not columns.all() or 1.0 / np.linalg.cond(scaled / columns) < _DEPENDENT:
-            left = np.abs(np.linalg.svd(scaled)[0][:, -1])
-            named = ", ".join(repr(goal.name) for goal, part in zip(self.goals, left, strict=True) if part > 1e-6)
+            direction = np.abs(np.linalg.svd(scaled)[0][:, -1])
+            named = ", ".join(repr(goal.name) for goal, part in zip(self.goals, direction, strict=True) if part > 1e-6)
             raise InputError(
                 f"these constraints do not determine the inputs at this state: {named}; change one of them"
             )

@@ -65,14 +65,14 @@ def tree_of_graph(bodies: Sequence[PlanarBody], arcs: Sequence[Arc]) -> tuple[Tr
         if unknown := {arc.a, arc.b} - {*by_name, GROUND}:
             raise InputError(f"arc {arc.name!r} leads to {sorted(unknown)[0]!r}, which is no body here; correct it")
     order: dict[str, Arc] = {}  # of the bodies, each with the arc by which it hangs
-    left = list(arcs)
+    remaining = list(arcs)
     while True:
         known = {GROUND, *order}
-        for arc in left:
+        for arc in remaining:
             if len({arc.a, arc.b} & known) == 1:
                 outward = arc.leading_away(known)
                 order[outward.b] = outward
-                left.remove(arc)
+                remaining.remove(arc)
                 break
         else:
             break
@@ -88,7 +88,7 @@ def tree_of_graph(bodies: Sequence[PlanarBody], arcs: Sequence[Arc]) -> tuple[Tr
         [arc.stiffness for arc in hung],
         [arc.rest for arc in hung],
     )
-    return tree, left
+    return tree, remaining
 
 
 def system_of_graph(

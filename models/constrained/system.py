@@ -137,12 +137,12 @@ class System:
         """
         times = np.asarray(times, float)
         self.check(x, times[0])
-        found = solve_ivp(
+        solution = solve_ivp(
             self.derivative, (times[0], times[-1]), x, method="DOP853", t_eval=times, rtol=rtol, atol=atol
         )
-        if not found.success:
-            raise InputError(f"the motion cannot be continued beyond {found.t[-1]:.6g} s: {found.message}")
-        return found.y.T
+        if not solution.success:
+            raise InputError(f"the motion cannot be continued beyond {solution.t[-1]:.6g} s: {solution.message}")
+        return solution.y.T
 
     def _answer(self, motion: Bodies) -> tuple[NDArray, NDArray, NDArray]:
         """Accelerations, reactions, and the name of the constraint each reaction belongs to."""

@@ -88,8 +88,8 @@ def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
         if not content:
             continue
         name, equals, given = (part.strip() for part in content.partition("=" if "=" in content else ":"))
-        found = list(_numbers(given)) if equals else []
-        if not found:
+        pairs = list(_numbers(given)) if equals else []
+        if not pairs:
             raise InputError(f"line {number} wants NAME = VALUE or NAME = VALUE +/- STD, found {shortened(content)}")
         if name in _OF_A_RIDE:
             continue
@@ -103,8 +103,8 @@ def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
             raise InputError(f"line {number} has the parameter {shortened(name)}, which no bicycle has; {meant}")
         if name in values:
             raise InputError(f"line {number} gives {name} a second time: keep one")
-        values[name] = sum(value for value, _ in found) / len(found)
-        std[name] = math.hypot(*(error for _, error in found)) / len(found)
+        values[name] = sum(value for value, _ in pairs) / len(pairs)
+        std[name] = math.hypot(*(error for _, error in pairs)) / len(pairs)
     for name, same in _SAME_AS.items():
         if name in values and abs(values[name] - values.get(same, values[name])) > _SAME * abs(values[name]):
             raise InputError(
@@ -119,10 +119,10 @@ def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
 
 def _numbers(given: str) -> Iterator[tuple[float, float]]:
     """Values with their standard deviations; none where one of them is no number."""
-    found = [_VALUE.fullmatch(part) for part in given.split(",")]
-    if not all(found):
+    matches = [_VALUE.fullmatch(part) for part in given.split(",")]
+    if not all(matches):
         return
-    for match in found:
+    for match in matches:
         assert match is not None
         value, error, scaled, scaled_error, power = match.groups()
         if scaled is not None:

@@ -112,7 +112,7 @@ def _symbols(parts: SymbrimParts) -> dict[str, str]:
     frames = {"c": parts.rear_frame, "e": parts.front_frame}
     wheels = {"d": parts.rear_wheel, "f": parts.front_wheel}
     axes = {"11": "ixx", "22": "iyy", "33": "izz", "31": "izx"}
-    found = {
+    values = {
         "g": "g",
         "rr": f"{parts.rear_wheel}_r",
         "rf": f"{parts.front_wheel}_r",
@@ -123,4 +123,4 @@ def _symbols(parts: SymbrimParts) -> dict[str, str]:
         **{f"i{b}{n}": f"{part}_{axis}" for b, part in frames.items() for n, axis in axes.items()},
         **{f"i{b}{n}": f"{part}_{axes[n]}" for b, part in wheels.items() for n in ("11", "22")},
     }
-    return {name: found[name] for name in MOORE_CONSTANTS}
+    return {name: values[name] for name in MOORE_CONSTANTS}

@@ -219,14 +219,14 @@ def _weave_stability(bicycle: Bicycle, crossings: list[float]) -> list[bool]:
 
 def _double_roots(bicycle: Bicycle) -> list[tuple[float, float]]:
     """Speeds with two equal real eigenvalues, fastest first, and that eigenvalue."""
-    found: list[tuple[float, float]] = []
+    doubles: list[tuple[float, float]] = []
     for guess in reversed(positive_roots(discriminant_polynomial(bicycle))):
         roots = _eigenvalues(bicycle, guess)
         closest = min(combinations(roots, 2), key=lambda pair: abs(pair[0] - pair[1]))
         speed, eigenvalue = _polish(bicycle, guess, float(np.mean(closest).real))
         if abs(speed - guess) < 1e-4 * guess:  # otherwise two complex pairs met, which renames nothing
-            found.append((speed, eigenvalue))
-    return found
+            doubles.append((speed, eigenvalue))
+    return doubles
 
 
 def _polish(bicycle: Bicycle, v: float, s: float) -> tuple[float, float]:
@@ -311,14 +311,14 @@ def _walk(bicycle: Bicycle, start: float, upper: list[complex], low: float) -> t
     step = (start - low) / 32.0
     while speeds[-1] > low:
         v = max(speeds[-1] - step, low)
-        _, found = _sort_out(_eigenvalues(bicycle, v), 0)
-        found = _in_order_of(np.array(values[-1]), found)
-        moved = max(abs(new - old) for new, old in zip(found, values[-1], strict=True))
-        if moved > 0.1 * abs(found[0] - found[1]) and step > 1e-9 * start:
+        _, ordered = _sort_out(_eigenvalues(bicycle, v), 0)
+        ordered = _in_order_of(np.array(values[-1]), ordered)
+        moved = max(abs(new - old) for new, old in zip(ordered, values[-1], strict=True))
+        if moved > 0.1 * abs(ordered[0] - ordered[1]) and step > 1e-9 * start:
             step /= 2.0
             continue
         speeds.append(v)
-        values.append(found)
+        values.append(ordered)
         step *= 1.5
     return np.array(speeds), np.array(values)
 
@@ -349,9 +349,9 @@ def _in_order_of_trail(trail: tuple[Array, ComplexArray], v: Array, upper: Compl
     return np.where((straight <= crossed)[:, np.newaxis], upper, upper[:, ::-1])
 
 
-def _in_order_of(known: ComplexArray, found: list[complex]) -> list[complex]:
+def _in_order_of(known: ComplexArray, pair: list[complex]) -> list[complex]:
     """Put the two found values into the order of the known ones nearest to them."""
-    a, b = found
+    a, b = pair
     straight = abs(a - known[0]) + abs(b - known[1])
     crossed = abs(b - known[0]) + abs(a - known[1])
     return [a, b] if straight <= crossed else [b, a]

@@ -99,7 +99,7 @@ def lateral_forces(bicycle: Bicycle, v: ArrayLike, x: ArrayLike, x_dot: ArrayLik
 
 def _four_states(x: ArrayLike, what: str) -> Array:
     """Check that an array (..., 4) has all four states, or their rates."""
-    found = np.asarray(x, dtype=float)
-    if found.shape[-1:] != (len(STATES),):
-        raise InputError(f"wanted {what} (..., 4): {', '.join(STATES)}; found the shape {found.shape}: give all four")
-    return found
+    states = np.asarray(x, dtype=float)
+    if states.shape[-1:] != (len(STATES),):
+        raise InputError(f"wanted {what} (..., 4): {', '.join(STATES)}; found the shape {states.shape}: give all four")
+    return states

@@ -89,11 +89,11 @@ class Resistance:
         """Terms of forces in the lateral equations, but for those of the acceleration itself."""
         rear, front = wheel_loads(bicycle)
         share = forces.rolling / (rear + front)
-        found = rolling(bicycle, share * rear * bicycle.rR, share * front * bicycle.rF, self.rolling_axis)
+        terms = rolling(bicycle, share * rear * bicycle.rR, share * front * bicycle.rF, self.rolling_axis)
         if self.balance == "incline":
-            return found + slope(bicycle, forces.rest / totals(bicycle).mT)
+            return terms + slope(bicycle, forces.rest / totals(bicycle).mT)
         z = self.drag_height * totals(bicycle).zT
-        return found + drag(bicycle, forces.rest, self.x, z, "road" if self.balance == "rope" else "heading")
+        return terms + drag(bicycle, forces.rest, self.x, z, "road" if self.balance == "rope" else "heading")
 
 
 def speed_change(bicycle: Bicycle, a: float, on_belt: bool = False) -> RoadTerms:

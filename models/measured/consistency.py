@@ -111,12 +111,12 @@ def check_set(readings: LabReadings, plan: Plan, each: OrientationSet) -> SetChe
     """Check one set of lines or swings."""
     symbols = list(readings.readings)
     x = np.array([readings.readings[symbol].mean for symbol in symbols])
-    found = reduce_readings(dict(zip(symbols, x, strict=True)), plan)
-    residual = np.real(found.residuals[each.key])
-    moments = np.array([found.moments.get(name, 1.0) for name in each.symbols])
+    reduction = reduce_readings(dict(zip(symbols, x, strict=True)), plan)
+    residual = np.real(reduction.residuals[each.key])
+    moments = np.array([reduction.moments.get(name, 1.0) for name in each.symbols])
     if each.freedom == 0:
         return SetCheck(each, 0.0, 1.0, residual / moments)
-    U = np.linalg.svd(found.designs[each.key])[0][:, -each.freedom :]
+    U = np.linalg.svd(reduction.designs[each.key])[0][:, -each.freedom :]
 
     def left_over(values: Array) -> Array:
         return np.asarray(U.T @ reduce_readings(dict(zip(symbols, values, strict=True)), plan).residuals[each.key])
@@ -272,7 +272,7 @@ def _check_without(readings: LabReadings, each: OrientationSet, symbol: str) -> 
     try:
         less = readings.without(symbol)
         plan = plan_of(list(less.readings))
-        smaller = next(one for one in plan.sets if one.key == each.key)
+        smaller = next(subset for subset in plan.sets if subset.key == each.key)
         check = check_set(less, plan, smaller)
     except InputError:
         return np.inf, np.inf
@@ -287,13 +287,13 @@ def _moment_remark(readings: LabReadings, each: OrientationSet, symbol: str) -> 
     try:
         plan = plan_of(list(less.readings))
         x = {name: reading.mean for name, reading in less.readings.items()}
-        found = reduce_readings(x, plan)
+        reduction = reduce_readings(x, plan)
     except InputError:
         return ""
-    Ixx, Ixz, Izz = found.tensors[each.part]
+    Ixx, Ixz, Izz = reduction.tensors[each.part]
     middle, radius = (Ixx + Izz) / 2.0, np.hypot((Ixx - Izz) / 2.0, Ixz)
     low, high = middle - radius, middle + radius
-    moment = found.rod_stiffness * readings.value(symbol) ** 2 / FOUR_PI_2
+    moment = reduction.rod_stiffness * readings.value(symbol) ** 2 / FOUR_PI_2
     if low <= 0.0:
         return ""
     if moment > BEYOND * high:
@@ -308,18 +308,18 @@ def _why(readings: LabReadings, each: OrientationSet, symbol: str) -> str:
     less = readings.without(symbol)
     plan = plan_of(list(less.readings))
     x = {name: reading.mean for name, reading in less.readings.items()}
-    found = reduce_readings(x, plan)
-    beta = float(found.parameters["lam"]) - readings.value(each.angles[each.symbols.index(symbol)])
+    reduction = reduce_readings(x, plan)
+    beta = float(reduction.parameters["lam"]) - readings.value(each.angles[each.symbols.index(symbol)])
     if each.of == "line":
-        X, Z = found.centres[each.part]
+        X, Z = reduction.centres[each.part]
         expected = -(np.sin(beta) * X + np.cos(beta) * Z)
         value = readings.value(symbol)
         if abs(value + expected) < 0.1 * abs(value - expected):
             return f"; with its sign reversed, {-value:.4g} m, it would fit"
         return f"; they say {expected:.4g} m where {value:.4g} m was read"
-    Ixx, Ixz, Izz = found.tensors[each.part]
+    Ixx, Ixz, Izz = reduction.tensors[each.part]
     expected = np.cos(beta) ** 2 * Ixx - 2.0 * np.sin(beta) * np.cos(beta) * Ixz + np.sin(beta) ** 2 * Izz
-    value, k = readings.value(symbol), found.rod_stiffness / FOUR_PI_2
+    value, k = readings.value(symbol), reduction.rod_stiffness / FOUR_PI_2
     if expected <= 0.0:
         return ""
     usual = float(np.sqrt(expected / k))
@@ -388,13 +388,13 @@ def _likely_convention(readings: LabReadings, plan: Plan, sets: Sequence[Orienta
             for name in angles
         }
         other = replace(readings, readings={**readings.readings, **moved})
-        found = reduce_readings({symbol: reading.mean for symbol, reading in other.readings.items()}, plan)
-        if not all(_inside(each.part, found.centres[each.part]) for each in sets):
+        reduction = reduce_readings({symbol: reading.mean for symbol, reading in other.readings.items()}, plan)
+        if not all(_inside(each.part, reduction.centres[each.part]) for each in sets):
             continue
         now = sum(check_set(other, plan, each).chi2 for each in sets)
         if now > max(0.1 * chi2, 10.0 * max(freedom, 1)):
             continue
-        away = sum(float(np.hypot(*np.subtract(found.centres[each.part], CENTRES[each.part][2]))) for each in sets)
+        away = sum(float(np.hypot(*np.subtract(reduction.centres[each.part], CENTRES[each.part][2]))) for each in sets)
         if now > 10.0 * max(freedom, 1):
             away += 10.0  # a convention under which the lines agree comes first
         if away < least:

@@ -212,14 +212,14 @@ def measure(
     def weaves(less: LabReadings) -> list[complex]:
         smaller = plan_of(list(less.readings))
         means = {symbol: reading.mean for symbol, reading in less.readings.items()}
-        found = reduce_readings(means, smaller).parameters
-        values: dict[str, Any] = {name: float(found[name]) for name in PARAMETERS}
+        reduced = reduce_readings(means, smaller).parameters
+        values: dict[str, Any] = {name: float(reduced[name]) for name in PARAMETERS}
         other = replace(bicycle, **values)
         return [weave(other, v) for v in speeds]
 
     here = [weave(bicycle, v) for v in speeds]
-    found = doubts_of(readings, checks, weaves, list(zip(speeds, here, strict=True)))
-    doubts = (*found, *unlike_tensor(readings, plan, reduction))
+    own_doubts = doubts_of(readings, checks, weaves, list(zip(speeds, here, strict=True)))
+    doubts = (*own_doubts, *unlike_tensor(readings, plan, reduction))
     return MeasuredBicycle(bicycle, weighted, readings, checks, doubts, jacobian, tuple(speeds))
 
 
@@ -251,14 +251,14 @@ def measured_bicycle(
     means = np.array([readings.readings[symbol].mean for symbol in symbols])
 
     def parameters(values: Any) -> Any:
-        found = reduce_readings(dict(zip(symbols, values, strict=True)), plan, weights).parameters
-        return np.array([found[name] for name in PARAMETERS])
+        reduced = reduce_readings(dict(zip(symbols, values, strict=True)), plan, weights).parameters
+        return np.array([reduced[name] for name in PARAMETERS])
 
     jacobian = complex_step_jacobian(parameters, means)
     covariance = jacobian @ reading_covariance(readings) @ jacobian.T
     known = deviations_of(covariance, list(PARAMETERS), plan.missing)
-    left = f"without {', '.join(readings.left_out)}" if readings.left_out else ""
-    note = "; ".join(part for part in (readings.note, left) if part)
+    omission = f"without {', '.join(readings.left_out)}" if readings.left_out else ""
+    note = "; ".join(part for part in (readings.note, omission) if part)
     fields: dict[str, Any] = {
         "name": readings.name,
         **{name: float(reduction.parameters[name]) for name in PARAMETERS},
@@ -284,8 +284,8 @@ def reading_covariance(readings: LabReadings) -> Array:
 
 def weave(bicycle: Bicycle, v: float) -> complex:
     """Weave [1/s] at a speed [m/s], im > 0; nan where it does not oscillate."""
-    found = complex(named_modes(bicycle, [v]).weave[0][0])
-    return complex(found.real, abs(found.imag)) if found.imag else complex(np.nan, np.nan)
+    eigenvalue = complex(named_modes(bicycle, [v]).weave[0][0])
+    return complex(eigenvalue.real, abs(eigenvalue.imag)) if eigenvalue.imag else complex(np.nan, np.nan)
 
 
 def weave_slope(bicycle: Bicycle, v: float) -> Array:

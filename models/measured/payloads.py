@@ -74,9 +74,9 @@ class Payload:
         off = [key for key in ("y", "Ixy", "Iyz") if self.values.get(key, 0.0)]
         if not off:
             return ""
-        found = " and ".join(f"{key} = {self.values[key]:g} {_DIMENSIONS[key]}" for key in off)
+        offsets = " and ".join(f"{key} = {self.values[key]:g} {_DIMENSIONS[key]}" for key in off)
         return (
-            f"{self.name} is not symmetric: {found}; theory puts it into the plane of symmetry: balance it "
+            f"{self.name} is not symmetric: {offsets}; theory puts it into the plane of symmetry: balance it "
             "by a like body on the other side"
         )
 
@@ -134,11 +134,11 @@ def add_payload(bicycle: Bicycle, body: Payload | Mapping[str, Any] | Sequence[A
     elif isinstance(body, Payload):
         bodies = [body]
     else:
-        bodies = [one for each in body for one in ([each] if isinstance(each, Payload) else payloads_of(each))]
-    for one in bodies:
-        if remark := one.asymmetry():
+        bodies = [payload for each in body for payload in ([each] if isinstance(each, Payload) else payloads_of(each))]
+    for payload in bodies:
+        if remark := payload.asymmetry():
             warnings.warn(remark, UnusualBicycle, stacklevel=2)
-        bicycle = _with(bicycle, one, remove)
+        bicycle = _with(bicycle, payload, remove)
     return bicycle
 
 
@@ -198,19 +198,19 @@ def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _numbers(what: str, keys: Sequence[str], given: Any, faults: list[str]) -> dict[str, float]:
     """Numbers of a list by name."""
-    found = list(_plain(dict(zip(keys, given, strict=False))).values()) if isinstance(given, list | tuple) else []
-    if not found or len(given) != len(keys) or not all(is_number(value) for value in found):
+    numbers = list(_plain(dict(zip(keys, given, strict=False))).values()) if isinstance(given, list | tuple) else []
+    if not numbers or len(given) != len(keys) or not all(is_number(value) for value in numbers):
         faults.append(f"{what} = {shortened(given)} must be {', '.join(keys)}")
         return {}
-    return {key: float(value) for key, value in zip(keys, found, strict=True)}
+    return {key: float(value) for key, value in zip(keys, numbers, strict=True)}
 
 
 def _si(entry: Any, faults: list[str]) -> dict[str, float]:
     """Numbers by name, in SI, of keys that may carry a unit."""
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     if not isinstance(entry, Mapping):
         faults.append(f"{shortened(entry)} must be a table")
-        return found
+        return values
     for key, value in entry.items():
         name, _, suffix = str(key).partition("_")
         if name not in _DIMENSIONS:
@@ -219,13 +219,13 @@ def _si(entry: Any, faults: list[str]) -> dict[str, float]:
         units = UNITS[_DIMENSIONS[name]]
         if suffix and suffix not in units:
             faults.append(f"{key} has the unknown unit {suffix!r}: write {', '.join(f'{name}_{u}' for u in units)}")
-        elif name in found:
+        elif name in values:
             faults.append(f"{name} is given twice: keep one of them")
         elif not is_number(value):
             faults.append(f"{key} = {shortened(value)} must be a number")
         else:
-            found[name] = float(value) / (units[suffix][0] if suffix else 1.0)
-    return found
+            values[name] = float(value) / (units[suffix][0] if suffix else 1.0)
+    return values
 
 
 def _tensor(body: Payload, q: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
@@ -258,24 +258,24 @@ def _loaded(p: Mapping[str, Any], body: Payload, q: Mapping[str, Any], sign: flo
     """Parameters of a bicycle with a body on it (sign 1), or without one that is on it (-1)."""
     part, m = body.on, sign * q["mass"]
     Ixx, Ixz, Iyy, Izz = (sign * element for element in _tensor(body, q))
-    found = dict(p)
-    found[f"m{part}"] = p[f"m{part}"] + m
+    loaded = dict(p)
+    loaded[f"m{part}"] = p[f"m{part}"] + m
     if part in ("R", "F"):
-        found[f"I{part}xx"] = p[f"I{part}xx"] + Ixx
-        found[f"I{part}yy"] = p[f"I{part}yy"] + Iyy
-        return found
+        loaded[f"I{part}xx"] = p[f"I{part}xx"] + Ixx
+        loaded[f"I{part}yy"] = p[f"I{part}yy"] + Iyy
+        return loaded
     x0, z0, M = p[f"x{part}"], p[f"z{part}"], p[f"m{part}"]
-    total = found[f"m{part}"]
+    total = loaded[f"m{part}"]
     if np.real(total) == 0.0:
         raise InputError(f"nothing is left of the {PLACES[part]} without {body.name}")
     x, z = (M * x0 + m * q["x"]) / total, (M * z0 + m * q["z"]) / total
-    found[f"x{part}"], found[f"z{part}"] = x, z
+    loaded[f"x{part}"], loaded[f"z{part}"] = x, z
     steiner = [(M, x0 - x, z0 - z), (m, q["x"] - x, q["z"] - z)]
-    found[f"I{part}xx"] = p[f"I{part}xx"] + Ixx + sum(w * dz**2 for w, _, dz in steiner)
-    found[f"I{part}zz"] = p[f"I{part}zz"] + Izz + sum(w * dx**2 for w, dx, _ in steiner)
-    found[f"I{part}xz"] = p[f"I{part}xz"] + Ixz - sum(w * dx * dz for w, dx, dz in steiner)
-    found[f"I{part}yy"] = p[f"I{part}yy"] + Iyy + sum(w * (dx**2 + dz**2) for w, dx, dz in steiner)
-    return found
+    loaded[f"I{part}xx"] = p[f"I{part}xx"] + Ixx + sum(w * dz**2 for w, _, dz in steiner)
+    loaded[f"I{part}zz"] = p[f"I{part}zz"] + Izz + sum(w * dx**2 for w, dx, _ in steiner)
+    loaded[f"I{part}xz"] = p[f"I{part}xz"] + Ixz - sum(w * dx * dz for w, dx, dz in steiner)
+    loaded[f"I{part}yy"] = p[f"I{part}yy"] + Iyy + sum(w * (dx**2 + dz**2) for w, dx, dz in steiner)
+    return loaded
 
 
 def _jacobian(before: Mapping[str, float], body: Payload, sign: float) -> tuple[dict[str, Any], Array, Array]:
@@ -285,8 +285,8 @@ def _jacobian(before: Mapping[str, float], body: Payload, sign: float) -> tuple[
     def loaded(values: Any) -> Any:
         p = dict(zip(names, values[: len(names)], strict=True))
         q = dict(zip(keys, values[len(names) :], strict=True))
-        found = _loaded(p, body, q, sign)
-        return np.array([found[name] for name in names])
+        loaded_values = _loaded(p, body, q, sign)
+        return np.array([loaded_values[name] for name in names])
 
     nominal = np.array([before[name] for name in names] + [body.values[key] for key in keys])
     J = complex_step_jacobian(loaded, nominal)

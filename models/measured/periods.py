@@ -116,28 +116,28 @@ def period(log: Any, kind: str = "compound") -> Period:
             return _period_of(_swing(t, rates), kind)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
-    found = [period(each, kind) for each in log]
-    if not found:
+    periods = [period(each, kind) for each in log]
+    if not periods:
         raise InputError("wanted recordings of a swing, found none")
-    return joined(found)
+    return joined(periods)
 
 
-def joined(found: Sequence[Period]) -> Period:
+def joined(periods: Sequence[Period]) -> Period:
     """Period of several trials: their mean, with the larger of their own deviations and their scatter."""
-    if len(found) == 1:
-        return found[0]
-    T = np.array([each.T for each in found])
-    own = math.hypot(*(each.std for each in found)) / len(found)
+    if len(periods) == 1:
+        return periods[0]
+    T = np.array([each.T for each in periods])
+    own = math.hypot(*(each.std for each in periods)) / len(periods)
     scatter = float(T.std(ddof=1)) / math.sqrt(len(T))
     return replace(
-        found[0],
+        periods[0],
         T=float(T.mean()),
         std=max(own, scatter),
-        swings=sum(each.swings for each in found),
-        damping=float(np.mean([each.damping for each in found])),
-        start=max(each.start for each in found),
-        end=min(each.end for each in found),
-        uncorrected=float(np.mean([each.uncorrected for each in found])),
+        swings=sum(each.swings for each in periods),
+        damping=float(np.mean([each.damping for each in periods])),
+        start=max(each.start for each in periods),
+        end=min(each.end for each in periods),
+        uncorrected=float(np.mean([each.uncorrected for each in periods])),
         trials=tuple(map(float, T)),
     )
 
@@ -304,7 +304,7 @@ def _frequency(t: Array, rate: Array, step: float) -> float:
 def _amplitudes(t: Array, rate: Array, T: float) -> tuple[Array, Array, float]:
     """Amplitude [rad/s] of segments, by a sine through each; their middles; the noise of an amplitude."""
     edges = np.arange(t[0], t[-1], SEGMENT_SWINGS * T)
-    found, at, residual = [], [], []
+    amplitudes, at, residual = [], [], []
     for begin in edges:
         inside = (t >= begin) & (t < begin + SEGMENT_SWINGS * T)
         if inside.sum() < 8 or t[inside][-1] - t[inside][0] < 0.7 * SEGMENT_SWINGS * T:
@@ -312,12 +312,12 @@ def _amplitudes(t: Array, rate: Array, T: float) -> tuple[Array, Array, float]:
         phase = 2.0 * np.pi * t[inside] / T
         H = np.column_stack([np.cos(phase), np.sin(phase), np.ones(len(phase))])
         q = np.linalg.lstsq(H, rate[inside], rcond=None)[0]
-        found.append(float(np.hypot(q[0], q[1])))
+        amplitudes.append(float(np.hypot(q[0], q[1])))
         at.append(begin + SEGMENT_SWINGS * T / 2.0)
         residual.append(float(np.std(rate[inside] - H @ q)) * math.sqrt(2.0 / inside.sum()))
-    if not found:
+    if not amplitudes:
         raise InputError(f"it holds no {SEGMENT_SWINGS:g} swings of {T:.3g} s: record 20 of them")
-    return np.array(found), np.array(at), float(np.median(residual))
+    return np.array(amplitudes), np.array(at), float(np.median(residual))
 
 
 def _period_of(swing: _Swing, kind: str) -> Period:
@@ -436,8 +436,8 @@ def _by_phases(s: Array, rate: Array, c: Array, d: Array, omega: float) -> float
     phase = phase - np.average(phase, weights=weight)
     spread = float(np.sum(weight * place**2))
     slope = float(np.sum(weight * place * phase)) / spread
-    left = float(np.sum(weight * (phase - slope * place) ** 2)) / (len(phase) - 2)
-    return STUDENT * math.sqrt(left / spread)
+    variance = float(np.sum(weight * (phase - slope * place) ** 2)) / (len(phase) - 2)
+    return STUDENT * math.sqrt(variance / spread)
 
 
 def _require_one_motion(t: Array, residual: Array, rate: Array, step: float) -> None:

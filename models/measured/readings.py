@@ -107,8 +107,8 @@ class LabReadings:
             There is no such reading.
         """
         if symbol not in self.readings:
-            left = " (it is left out)" if symbol in self.left_out else ""
-            raise InputError(f"the readings lack {symbol}, {words_for(symbol)}{left}: measure it and write it down")
+            omission = " (it is left out)" if symbol in self.left_out else ""
+            raise InputError(f"the readings lack {symbol}, {words_for(symbol)}{omission}: measure it and write it down")
         return self.readings[symbol].mean
 
     def without(self, *symbols: str) -> "LabReadings":
@@ -311,14 +311,14 @@ def _period(symbol: str, value: Any, folder: Path, notes: list[str]) -> list[tup
         return None
     kind = "torsion" if symbol.startswith("Tt") else "compound"
     if stopwatch:
-        found = stopwatch_period(value, kind, symbol)
-        notes.append(f"{symbol}: {found.sentence()}")
-        return [(found.T, found.std)]
+        swing = stopwatch_period(value, kind, symbol)
+        notes.append(f"{symbol}: {swing.sentence()}")
+        return [(swing.T, swing.std)]
     pairs: list[tuple[float, float | None]] = []
     for each in trials:
-        found = period(folder / each, kind)
-        notes.append(f"{symbol}: {each}: {found.sentence()}")
-        pairs.append((found.T, found.std))
+        swing = period(folder / each, kind)
+        notes.append(f"{symbol}: {each}: {swing.sentence()}")
+        pairs.append((swing.T, swing.std))
     return pairs
 
 

@@ -115,17 +115,17 @@ def plan_of(symbols: Sequence[str]) -> Plan:
     frames = ("B", "S", "G") if apart else ("B", "H")
     sets = []
     for part in frames:
-        for of, head in (("line", "a"), ("swing", "Tt")):
+        for kind, head in (("line", "a"), ("swing", "Tt")):
             numbers = sorted(int(s[len(head) + 1 :]) for s in there if s.startswith(head + part) and s[-1].isdigit())
-            require(*(f"alpha{part}{number}" for number in numbers if of == "line"))
+            require(*(f"alpha{part}{number}" for number in numbers if kind == "line"))
             lacking = [number for number in numbers if f"alpha{part}{number}" not in there]
-            require(*(f"alpha{part}{number}" for number in lacking if of == "swing"))
-            one = OrientationSet(part, of, tuple(numbers))
-            if len(numbers) < FEWEST_ORIENTATIONS[of]:
-                what = "centre of mass wants 2 hanging lines" if of == "line" else "tensor wants 3 torsional swings"
-                found = ", ".join(one.symbols) or "none"
-                faults.append(f"{head}{part}1 ...: the {PARTS[part]}'s {what} or more, found {found}")
-            sets.append(one)
+            require(*(f"alpha{part}{number}" for number in lacking if kind == "swing"))
+            orientations = OrientationSet(part, kind, tuple(numbers))
+            if len(numbers) < FEWEST_ORIENTATIONS[kind]:
+                what = "centre of mass wants 2 hanging lines" if kind == "line" else "tensor wants 3 torsional swings"
+                present = ", ".join(orientations.symbols) or "none"
+                faults.append(f"{head}{part}1 ...: the {PARTS[part]}'s {what} or more, found {present}")
+            sets.append(orientations)
 
     def swings(head: str, part: str) -> tuple[str, ...]:
         return tuple(sorted(s for s in there if s.startswith(head + part) and s[-1].isdigit()))
@@ -204,16 +204,16 @@ def reduce_readings(x: ReadingValues, plan: Plan, weights: SetWeights | None = N
         if each.of == "line":
             A = np.column_stack([np.sin(beta), np.cos(beta)])
             y = -np.array([x[name] for name in each.symbols])
-            found = _least_squares(A, y, weight, each)
-            centres[each.part] = (found[0], found[1])
-            residuals[each.key] = A @ found - y
+            solution = _least_squares(A, y, weight, each)
+            centres[each.part] = (solution[0], solution[1])
+            residuals[each.key] = A @ solution - y
         else:
             A = np.column_stack([np.cos(beta) ** 2, -2.0 * np.sin(beta) * np.cos(beta), np.sin(beta) ** 2])
             y = k * np.array([x[name] for name in each.symbols]) ** 2 / FOUR_PI_2
-            found = _least_squares(A, y, weight, each)
-            tensors[each.part] = (found[0], found[1], found[2])
+            solution = _least_squares(A, y, weight, each)
+            tensors[each.part] = (solution[0], solution[1], solution[2])
             moments |= dict(zip(each.symbols, y, strict=True))
-            residuals[each.key] = A @ found - y
+            residuals[each.key] = A @ solution - y
         designs[each.key] = np.real(A)
     about = {part: _about_centre(x, plan, part, centres[part], g) for part in plan.frames}
     p |= {"mB": x["mB"], "xB": centres["B"][0], "zB": -rR + centres["B"][1], "IByy": about["B"]}

@@ -200,15 +200,15 @@ def _follow(model: Model, seed: Array, along: Array, stride: float) -> tuple[Arr
     ahead = _tangent(model, seed)
     hand = copysign(1.0, ahead @ along)
     while True:
-        found = _correct(model, points[-1] + step * hand * ahead, step)
-        end = _ending(model, found)
-        if not end and _tangent(model, found) @ ahead > 0.8:
+        point = _correct(model, points[-1] + step * hand * ahead, step)
+        end = _ending(model, point)
+        if not end and _tangent(model, point) @ ahead > 0.8:
             first = points[min(1, len(points) - 1)] - seed
-            way, home = found - points[-1], seed - points[-1]
+            way, home = point - points[-1], seed - points[-1]
             if hypot(*home) < hypot(*way) and home @ way > 0.0 and first @ way > 0.0:
                 return np.array([*points, seed]), "itself"
-            points.append(found)
-            ahead = _tangent(model, found)
+            points.append(point)
+            ahead = _tangent(model, point)
             step = min(stride, 2.0 * step)
         elif step > END_TOLERANCE:
             step /= 2.0

@@ -158,13 +158,13 @@ def steady_turn_from_angles(bicycle: Bicycle, phi: float, delta: float) -> Stead
     if delta == 0.0:
         raise InputError(f"a turn needs a steer angle; found {shown}: without one a bicycle runs straight")
     model = Model.of(bicycle)
-    found = posture(model, phi, delta)
-    if not np.all(np.isfinite(found.motion)):
+    balance = posture(model, phi, delta)
+    if not np.all(np.isfinite(balance.motion)):
         raise InputError(f"both wheels cannot roll on the ground with {shown}: give smaller angles")
-    k, T_delta = np.linalg.solve(np.column_stack([found.motion, found.torque]), -found.gravity)
+    k, T_delta = np.linalg.solve(np.column_stack([balance.motion, balance.torque]), -balance.gravity)
     if not k > 0.0:
         raise InputError(f"no speed balances {shown} of bicycle {bicycle.name!r}: lean and steer to the same side")
-    return turn_at_posture(model, found, float(k), float(T_delta))
+    return turn_at_posture(model, balance, float(k), float(T_delta))
 
 
 def steady_turn_from_speed_and_radius(bicycle: Bicycle, v: float, radius: float) -> SteadyTurn:
@@ -192,9 +192,9 @@ def steady_turn_from_speed_and_radius(bicycle: Bicycle, v: float, radius: float)
     step = min(goal, FIRST_CURVATURE)
     while known[-1][0] < goal:
         curvature = min(known[-1][0] + step, goal)
-        found = _at_curvature(model, v, curvature, _extrapolate(known[-2:], curvature))
-        if found is not None:
-            known.append((curvature, found))
+        turn = _at_curvature(model, v, curvature, _extrapolate(known[-2:], curvature))
+        if turn is not None:
+            known.append((curvature, turn))
             step *= 2.0
         elif step > 1e-4 * max(known[-1][0], FIRST_CURVATURE):
             step /= 4.0

@@ -171,9 +171,9 @@ class Scenario:
             raise InputError(f"speeds must lie from 0 to {SPEED_MAX:g} m/s, found {wrong[0]} m/s; check the unit")
 
     def _check_kicks(self) -> None:
-        for one, after in zip(self.kicks, self.kicks[1:], strict=False):
-            if after.t < one.t + one.duration:
+        for kick, after in zip(self.kicks, self.kicks[1:], strict=False):
+            if after.t < kick.t + kick.duration:
                 raise InputError(
-                    f"kicks must follow one another, found one at {after.t} s while that of {one.t} s "
-                    f"lasts until {one.t + one.duration:g} s; move it"
+                    f"kicks must follow one another, found one at {after.t} s while that of {kick.t} s "
+                    f"lasts until {kick.t + kick.duration:g} s; move it"
                 )

@@ -99,15 +99,15 @@ def pack_slip(p: np.void, slip: SideSlip, bicycle: Bicycle, M_inv: np.ndarray, l
         return
     if not linear:
         raise InputError("tyres slip in the linear model only, found the nonlinear one; leave the slip out")
-    found = slip_balance(bicycle)
-    if found.loads.min() <= 0.0:
+    balance = slip_balance(bicycle)
+    if balance.loads.min() <= 0.0:
         raise InputError(
-            f"tyres that slip want a load on both wheels, found {found.loads[0]:.3g} N behind and "
-            f"{found.loads[1]:.3g} N in front ({bicycle.name}); emulate another bicycle"
+            f"tyres that slip want a load on both wheels, found {balance.loads[0]:.3g} N behind and "
+            f"{balance.loads[1]:.3g} N in front ({bicycle.name}); emulate another bicycle"
         )
-    p["active"], p["relaxation"], p["stiffness"] = 1, slip.relaxation, found.loads / slip.compliance
-    p["per_rate"], p["per_slip"], p["M_inv"], p["yaw"] = found.P, found.R, M_inv, found.yaw
-    p["admittance"], p["across"] = found.admittance, found.across
+    p["active"], p["relaxation"], p["stiffness"] = 1, slip.relaxation, balance.loads / slip.compliance
+    p["per_rate"], p["per_slip"], p["M_inv"], p["yaw"] = balance.P, balance.R, M_inv, balance.yaw
+    p["admittance"], p["across"] = balance.admittance, balance.across
     p["force"] = [force_coefficients(bicycle, wheel) for wheel in range(2)]
 
 

@@ -42,11 +42,11 @@ def _size(name: str, values: Values) -> float:
 
 def _sentence(name: str, deviation: float, size: float) -> str:
     unit = PARAMETERS[name][0]
-    found = (
+    reading = (
         f"the standard deviation of {name}, {plain_number(deviation, 4)} {unit}, is more than a third of "
         f"{plain_number(size, 4)} {unit}"
     )
     for suffix, factor, words in units_of(name):
         if _LEAST_SHARE * size <= deviation / factor <= _LARGEST_SHARE * size:
-            return f"{found} and looks like {words}: write {name}_{suffix} = {deviation:.6g} in [std]"
-    return found
+            return f"{reading} and looks like {words}: write {name}_{suffix} = {deviation:.6g} in [std]"
+    return reading

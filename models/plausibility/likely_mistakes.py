@@ -89,10 +89,10 @@ class _Correction:
             keys = ", ".join(f"{each}_{suffix}" for each, suffix in self.suffixes.items())
             example = f"{name} = {show(name, values[name])} for {show(name, self.meant[name])}"
             return f"{', '.join(self.meant)} {link} ({example}){f': write {keys}' if keys else ''}"
-        found = ", ".join(f"{name} = {show(name, values[name])}" for name in self.meant)
+        entries = ", ".join(f"{name} = {show(name, values[name])}" for name in self.meant)
         room = "" if several else _plausible_values(next(iter(self.meant)), {**values, **self.meant})
         written = ", ".join(f"{name}_{suffix} = {values[name]:.6g}" for name, suffix in self.suffixes.items())
-        return f"{found} {link}{so} {right}{f', or write {written}' if written else ''}{room}"
+        return f"{entries} {link}{so} {right}{f', or write {written}' if written else ''}{room}"
 
 
 def show(name: str, value: float) -> str:
@@ -113,7 +113,7 @@ def likely_mistakes(values: Values) -> tuple[_Correction, ...]:
     now = dict(values)
     while (odd := _oddness(now))[0] and len(corrections) < len(PARAMETERS):
         tried = [(_oddness({**now, **each.meant}), each) for each in _corrections(now)]
-        better = [(left, each) for left, each in tried if left[0] < odd[0]]
+        better = [(oddness, each) for oddness, each in tried if oddness[0] < odd[0]]
         if not better:
             break
         best = min(better, key=lambda pair: (pair[0][0], pair[0][1] + pair[1].cost))[1]
@@ -139,7 +139,7 @@ def corrected(values: Values, corrections: tuple[_Correction, ...]) -> dict[str,
 def _oddness(values: Values) -> tuple[int, float]:
     """Count the implausible traits, and sum how odd the bicycle is as a whole."""
     odd = [trait.oddness(values) for trait in TRAITS]
-    return sum(one > 1.0 for one in odd), sum(one * one for one in odd)
+    return sum(each > 1.0 for each in odd), sum(each * each for each in odd)
 
 
 def _corrections(values: Values) -> Iterator[_Correction]:
@@ -150,22 +150,25 @@ def _corrections(values: Values) -> Iterator[_Correction]:
             suffixes = {name: mistake.suffix} if mistake.suffix else {}
             meant = mistake.undone(values[name])
             far = FARTHER * abs(log(abs(meant / values[name]))) if meant else 0.0
-            one = _Correction(mistake.words, {name: meant}, suffixes, mistake.cost + far)
-            by_words.setdefault(one.words, []).append(one)
-            yield one
+            correction = _Correction(mistake.words, {name: meant}, suffixes, mistake.cost + far)
+            by_words.setdefault(correction.words, []).append(correction)
+            yield correction
     for words, several in by_words.items():
         if len(several) > 1:
             yield _together(words, several)
     for units in SYSTEMS:
-        yield _together(f"like {', '.join(units)}", [one for unit in units for one in by_words.get(f"like {unit}", [])])
+        alike = []
+        for unit in units:
+            alike += by_words.get(f"like {unit}", [])
+        yield _together(f"like {', '.join(units)}", alike)
 
 
 def _together(words: str, several: Sequence[_Correction]) -> _Correction:
     return _Correction(
         words,
-        {name: value for one in several for name, value in one.meant.items()},
-        {name: suffix for one in several for name, suffix in one.suffixes.items()},
-        max((one.cost for one in several), default=0.0),
+        {name: value for correction in several for name, value in correction.meant.items()},
+        {name: suffix for correction in several for name, suffix in correction.suffixes.items()},
+        max((correction.cost for correction in several), default=0.0),
     )
 
 

@@ -46,7 +46,7 @@ def si_parameters(table: Mapping[str, Any], faults: list[str]) -> dict[str, Any]
 
     A key that is no parameter, and a value that is no number, stay as they are.
     """
-    found: dict[str, tuple[str, Any]] = {}
+    entries: dict[str, tuple[str, Any]] = {}
     for key, value in table.items():
         name, _, suffix = key.partition("_")
         if name not in PARAMETERS or not suffix:
@@ -59,11 +59,11 @@ def si_parameters(table: Mapping[str, Any], faults: list[str]) -> dict[str, Any]
                 f"or {name} in {PARAMETERS[name][0]}"
             )
             factor = 1.0
-        if name in found:
-            faults.append(f"{name} is given twice, as {found[name][0]} and {key}: keep one of them")
+        if name in entries:
+            faults.append(f"{name} is given twice, as {entries[name][0]} and {key}: keep one of them")
         number = isinstance(value, Real) and not isinstance(value, bool)
-        found[name] = key, value / factor if number and factor != 1.0 else value
-    return {name: value for name, (_, value) in found.items()}
+        entries[name] = key, value / factor if number and factor != 1.0 else value
+    return {name: value for name, (_, value) in entries.items()}
 
 
 def units_of(name: str) -> Iterator[tuple[str, float, str]]:

@@ -48,13 +48,13 @@ class _Trait:
 
     def oddness(self, values: Values) -> float:
         """Distance from the usual range: 0 inside, 1 at the end of the plausible range, above 1 outside of it."""
-        found = self.of(values)
-        if found != found:
+        value = self.of(values)
+        if value != value:
             return 0.0
-        if self.logarithmic and found <= 0.0:
+        if self.logarithmic and value <= 0.0:
             return FARTHEST
         scale = log if self.logarithmic else float
-        q, low, high = scale(found), scale(self.usual[0]), scale(self.usual[1])
+        q, low, high = scale(value), scale(self.usual[0]), scale(self.usual[1])
         least, most = (scale(bound) for bound in self.plausible)
         return min(max((q - high) / (most - high), (low - q) / (low - least), 0.0), FARTHEST)
 

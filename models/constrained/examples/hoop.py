@@ -230,8 +230,8 @@ def roll(
     s = hoop_start(hoop) if state is None else tuple(float(value) for value in state)
     worst = np.zeros(4)
     steps, settled = round(duration / h), round(settling / h)
-    left, traversals, s = _roll(hoop, float(lam), s, float(h), steps, settled, float(limit), worst)
-    return Roll(worst, traversals, left * h if left >= 0 else np.nan, np.array(s))
+    steps_left, traversals, s = _roll(hoop, float(lam), s, float(h), steps, settled, float(limit), worst)
+    return Roll(worst, traversals, steps_left * h if steps_left >= 0 else np.nan, np.array(s))
 
 
 def hoop_on(
