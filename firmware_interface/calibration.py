@@ -220,11 +220,11 @@ def to_counts(readings, cal, raw):
 @njit(cache=True, nogil=True, inline="always")
 def is_off_scale(raw):
     """True if a reading of the node stands at an end of its 16 bits. Runs inside the tick."""
-    found = not INT16_MIN < raw.torque_mNm < INT16_MAX
+    off_scale = not INT16_MIN < raw.torque_mNm < INT16_MAX
     for axis in range(3):
-        found |= not INT16_MIN < raw.gyro_counts[axis] < INT16_MAX
-        found |= not INT16_MIN < raw.accel_counts[axis] < INT16_MAX
-    return found
+        off_scale |= not INT16_MIN < raw.gyro_counts[axis] < INT16_MAX
+        off_scale |= not INT16_MIN < raw.accel_counts[axis] < INT16_MAX
+    return off_scale
 
 
 @njit(cache=True, nogil=True)

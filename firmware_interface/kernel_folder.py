@@ -102,10 +102,10 @@ def _distrust(folder: Path) -> tuple[str, str] | None:
         if above & stat.S_IWOTH and not above & stat.S_ISVTX:
             return f"anybody may rename what lies in {own[0].parent}", "take that right away, or set XDG_CACHE_HOME"
         for place in own:
-            found = place.lstat()
-            if not stat.S_ISDIR(found.st_mode):
+            status = place.lstat()
+            if not stat.S_ISDIR(status.st_mode):
                 return f"{place} is no folder", _DELETE
-            if found.st_uid != os.getuid():
+            if status.st_uid != os.getuid():
                 return f"{place} belongs to somebody else", _DELETE
         own[0].chmod(own[0].stat().st_mode & ~_OTHERS_WRITE)  # what others may have put there has its own check
         return ("others may write there", _DELETE) if folder.stat().st_mode & _OTHERS_WRITE else None

@@ -160,10 +160,10 @@ class _Conversation:
 
     def set(self, name: str, value: float) -> None:
         """Set a whole number and read it back."""
-        found = self.number(name, f"w {name} {value:g}")
-        if found != value:
+        reading = self.number(name, f"w {name} {value:g}")
+        if reading != value:
             raise DeviceError(
-                f"{name} of the ODrive on {self.path} should be {value:g} when set, but reads {found:g}: set it in "
+                f"{name} of the ODrive on {self.path} should be {value:g} when set, but reads {reading:g}: set it in "
                 f"odrivetool (odrv0.{name} = {value:g}) and save"
             )
 
@@ -213,10 +213,10 @@ def _require_sense(settings: DeviceSettings) -> None:
 
 
 def _firmware(drive: _Conversation) -> str:
-    found = tuple(int(drive.number(f"fw_version_{part}")) for part in ("major", "minor", "revision"))
-    if found[:2] != _FIRMWARE[:2] or found < _FIRMWARE:
-        wanted, version = (".".join(map(str, numbers)) for numbers in (_FIRMWARE, found))
-        if found[:2] > _FIRMWARE[:2]:
+    firmware = tuple(int(drive.number(f"fw_version_{part}")) for part in ("major", "minor", "revision"))
+    if firmware[:2] != _FIRMWARE[:2] or firmware < _FIRMWARE:
+        wanted, version = (".".join(map(str, numbers)) for numbers in (_FIRMWARE, firmware))
+        if firmware[:2] > _FIRMWARE[:2]:
             raise DeviceError(
                 f"the ODrive on {drive.path} runs firmware {version}, as ODrive Pro, S1 and Micro do, which are not "
                 f"supported: firmware {wanted} or a later 0.5 exists for the board v3.x alone; take that one"
@@ -225,7 +225,7 @@ def _firmware(drive: _Conversation) -> str:
             f"the ODrive on {drive.path} should run firmware {wanted} or a later 0.5, found {version}: load 0.5.6 with "
             "`odrivetool dfu`"
         )
-    return ".".join(map(str, found))
+    return ".".join(map(str, firmware))
 
 
 def _torque_constant(drive: _Conversation, axis: str, wanted: float) -> float:
@@ -280,14 +280,14 @@ def _clear_errors(drive: _Conversation, axes: list[str]) -> None:
 def _set_watchdog(drive: _Conversation, axis: str, wanted: float) -> float:
     """Set the time-out and start it; returns what was read back [s]."""
     name = f"{axis}.config.watchdog_timeout"
-    found = drive.number(name, f"w {name} {wanted:.6f}")
-    if not abs(found - wanted) < _WATCHDOG_OFF_BY:
+    timeout = drive.number(name, f"w {name} {wanted:.6f}")
+    if not abs(timeout - wanted) < _WATCHDOG_OFF_BY:
         raise DeviceError(
             f"the watchdog of {axis} of the ODrive on {drive.path} should take {1e3 * wanted:g} ms, but reads "
-            f"{1e3 * found:g} ms: set odrv0.{name} = {wanted:g} in odrivetool and save, or `watchdog` in the rig"
+            f"{1e3 * timeout:g} ms: set odrv0.{name} = {wanted:g} in odrivetool and save, or `watchdog` in the rig"
         )
     drive.set(f"{axis}.config.enable_watchdog", 1)
-    return found
+    return timeout
 
 
 def _why_no_answer(port: SerialPort, name: str, heard: _HeardLines) -> str:

@@ -38,5 +38,5 @@ def device(name: str) -> Device:
     """
     if name not in DEVICES:
         raise DeviceError(f"unknown device '{name}': the devices are {', '.join(DEVICES)}")
-    found: Device = import_module(f"riderless.firmware_interface.devices.{DEVICES[name]}").DEVICE
-    return found
+    module_device: Device = import_module(f"riderless.firmware_interface.devices.{DEVICES[name]}").DEVICE
+    return module_device

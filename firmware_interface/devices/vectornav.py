@@ -335,7 +335,7 @@ def _why_silent(port: SerialPort, request: str, heard: int, good: int) -> str:
 
 def _await_stream(port: SerialPort, model: str, rate: float, side: float) -> None:
     """Return when messages come at the right rate, as the loop's own `receive` hears them; else raise DeviceError."""
-    link, heard, readings, first_us, found = new_link(), 0, 0, -1, ""
+    link, heard, readings, first_us, complaint = new_link(), 0, 0, -1, ""
     for data in ask_and_listen(port, lambda k: b"", 2.0 + 2 * _READINGS / rate):
         heard += len(data)
         readings += int(receive(link, np.frombuffer(bytearray(data), np.uint8), len(data)))
@@ -344,13 +344,13 @@ def _await_stream(port: SerialPort, model: str, rate: float, side: float) -> Non
             elapsed = 1e-6 * (t_us - first_us & 0xFFFFFFFF)
             if abs(readings / rate - elapsed) < 0.5 / rate:
                 return
-            found = f"it comes at {readings / max(elapsed, 1e-6):.4g} Hz: restore the sensor's factory settings"
+            complaint = f"it comes at {readings / max(elapsed, 1e-6):.4g} Hz: restore the sensor's factory settings"
         if readings and (first_us < 0 or readings >= _READINGS):
             first_us, readings = t_us, 0
     without = f"{heard} bytes came without one: is the cable good, and is there noise on it?"
     nothing = without if heard else f"nothing came: are we on its serial port {side:g}, as async_port says?"
     wanted = f"the {model} on {port.path} should stream our message at {rate:g} Hz and {port.baud} baud"
-    raise DeviceError(f"{wanted}, but {found or nothing}")
+    raise DeviceError(f"{wanted}, but {complaint or nothing}")
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:

@@ -163,14 +163,14 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     constant, ratio = _positive(wants.settings, "torque_constant_Nm_A"), _positive(wants.settings, "gear_ratio")
     scale, limit = constant * ratio, _positive(wants.settings, "current_limit_A")
     name = vesc_name(port)
-    found, _ = ask_vesc(port, struct.pack(">BI", _GET_VALUES_SELECTIVE, _SELECTION), 6)
-    if len(found) != VALUES.size or int.from_bytes(found[_SELECTION_TOLD], "big") != _SELECTION:
-        what = "an answer without it" if found else "no answer to that question"
+    answer, _ = ask_vesc(port, struct.pack(">BI", _GET_VALUES_SELECTIVE, _SELECTION), 6)
+    if len(answer) != VALUES.size or int.from_bytes(answer[_SELECTION_TOLD], "big") != _SELECTION:
+        what = "an answer without it" if answer else "no answer to that question"
         raise DeviceError(
             f"the {name} on {port.path} should tell its status, without which its time-out cannot be proven, but found "
             f"{what}: load firmware 5.03 or newer with VESC Tool"
         )
-    _, _, _, v_in, fault, *_ = VALUES.unpack(found)
+    _, _, _, v_in, fault, *_ = VALUES.unpack(answer)
     require_vesc_healthy(port, name, fault, v_in)
     return Introduction(
         name=name,
@@ -251,9 +251,9 @@ def ask_vesc(port: SerialPort, question: bytes, least: int) -> tuple[bytes, byte
 def _first_answer(port: SerialPort) -> bytes:
     """Ask for the firmware; raises DeviceError."""
     question = bytes([VescCommand.FW_VERSION])
-    found, heard = ask_vesc(port, question, 3)
-    if found:
-        return found
+    answer, heard = ask_vesc(port, question, 3)
+    if answer:
+        return answer
     wanted = f"a VESC on {port.path} should tell its firmware within {_TIMEOUT:g} s"
     if not heard:
         raise DeviceError(
@@ -283,8 +283,8 @@ def vesc_name(port: SerialPort) -> str:
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
-    up, one = int(_ANSWER), int(FOUR_BYTE_PAYLOAD + SHORT_OVERHEAD)
-    down, kinds = (2 * one, "a current and a question") if carries & ROLE_DRIVE else (one, "a question")
+    up, reply = int(_ANSWER), int(FOUR_BYTE_PAYLOAD + SHORT_OVERHEAD)
+    down, kinds = (2 * reply, "a current and a question") if carries & ROLE_DRIVE else (reply, "a question")
     return Traffic(up, down, f"{kinds} of {down} bytes down, and an answer of {up} bytes up each period")
 
 

@@ -158,10 +158,10 @@ def load_library(path: Path | None = None) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(path))
         length = c_size_t.in_dll(library, "host_layout_length").value
-        found = tuple((c_size_t * length).in_dll(library, "host_layout"))
+        layout = tuple((c_size_t * length).in_dll(library, "host_layout"))
     except (OSError, ValueError) as problem:
         raise DeviceError(f"{path} should be a library of the node's C core, but: {problem}") from problem
-    if found != _LAYOUT:
+    if layout != _LAYOUT:
         raise DeviceError(f"{path} was built from another version of node.h: build it again (`make host`)")
     node, data = POINTER(FirmwareState), POINTER(c_uint8)
     for name, result, arguments in (

@@ -114,14 +114,14 @@ def new_quick_twin(kind: str, port: int, config: TwinConfig) -> np.void:
             f"a VectorNav streams at {IMU_RATE} Hz divided by a whole number, found a loop of {config.rate_hz} Hz: set "
             "rate_Hz of the rig to one of those"
         )
-    twin, cal, said = np.zeros(1, QUICK_TWIN)[0], config.calibration, quick_introduction(kind, config)
+    twin, cal, introduction = np.zeros(1, QUICK_TWIN)[0], config.calibration, quick_introduction(kind, config)
     values = {
         "kind": QUICK_KINDS.index(kind),
         "port": port,
         "command_kind": config.kind,
-        "scale": said.scale,
-        "unit": said.unit,
-        "per_amp": said.scale if kind == "vesc" else said.per_amp,
+        "scale": introduction.scale,
+        "unit": introduction.unit,
+        "per_amp": introduction.scale if kind == "vesc" else introduction.per_amp,
         "steer_ratio": cal.steer_gear_ratio,
         "turn": np.array(cal.mounting).T,
         "axis": config.settings.get("axis", 0),
@@ -267,8 +267,8 @@ def _take_packet(d, t, readings):
     if d.filled < 2 or d.filled < d.held[1] + 5:
         return
     size = np.int64(d.held[1])
-    told = np.int64(d.held[size + 2]) << 8 | np.int64(d.held[size + 3])
-    if d.held[size + 4] == 3 and told == crc_xmodem(d.held, 2, size + 2):
+    checksum = np.int64(d.held[size + 2]) << 8 | np.int64(d.held[size + 3])
+    if d.held[size + 4] == 3 and checksum == crc_xmodem(d.held, 2, size + 2):
         _obey_packet(d, t, readings)
     d.filled = 0
 
@@ -350,15 +350,15 @@ def _turn_encoders(d, t, readings):
 @njit(cache=True, nogil=True)
 def _take_line(d, t, readings):
     """Obey a line with the right checksum, and answer it where it asks."""
-    line, star, check, told = d.held, np.int64(-1), np.int64(0), np.int64(0)
+    line, star, check, checksum = d.held, np.int64(-1), np.int64(0), np.int64(0)
     for i in range(d.filled - 1):
         if star >= 0:
-            told = 10 * told + np.int64(line[i]) - 48
+            checksum = 10 * checksum + np.int64(line[i]) - 48
         elif line[i] == 42:
             star = np.int64(i)
         else:
             check ^= np.int64(line[i])
-    if star < 0 or told != check:
+    if star < 0 or checksum != check:
         return
     first = line[0]
     if first == 114:  # r

@@ -148,7 +148,7 @@ class VescTwin:
 
     def _whole_packets(self) -> list[bytes]:
         """Payloads of the packets that are whole; what may become one is kept."""
-        found, data = [], self._held
+        packets, data = [], self._held
         while data:
             head = data[0] if data[0] in (2, 3) else 0
             n = int.from_bytes(data[1:head], "big")
@@ -158,12 +158,12 @@ class VescTwin:
             elif not known or len(data) < head + n + 3:
                 break
             elif data[head + n + 2] == 3 and data[head + n : head + n + 2] == _crc(data[head : head + n]):
-                found.append(data[head : head + n])
+                packets.append(data[head : head + n])
                 data = data[head + n + 3 :]
             else:
                 data = data[1:]
         self._held = data
-        return found
+        return packets
 
     def _obey(self, payload: bytes, t: float) -> bytes:
         """Do what a packet says; returns the packet that answers it, or nothing."""

@@ -64,10 +64,10 @@ class PlantLike(Protocol):
 
 def take_readings(plant: PlantLike, readings: np.ndarray) -> None:
     """Write what the plant gives into ``readings``; raises DeviceError if that is another number of them."""
-    found = np.frombuffer(plant.read(), np.float64)
-    if len(found) != len(readings):
-        raise DeviceError(f"the plant of a twin must give {len(readings)} readings, found {len(found)}")
-    readings[:] = found
+    values = np.frombuffer(plant.read(), np.float64)
+    if len(values) != len(readings):
+        raise DeviceError(f"the plant of a twin must give {len(readings)} readings, found {len(values)}")
+    readings[:] = values
 
 
 @dataclass(frozen=True, kw_only=True)

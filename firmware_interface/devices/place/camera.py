@@ -153,14 +153,14 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     if good:
         return Introduction(name=f"camera, quality {link['memory'][_SEEN] - 1}")
     if link["memory"][_SEEN]:
-        found = f"quality {link['memory'][_SEEN] - 1}"
+        answer = f"quality {link['memory'][_SEEN] - 1}"
     elif link["receiver"]["frames_bad_version"]:
-        found = "another version"
+        answer = "another version"
     else:
-        found = f"{len(heard)} bytes of other packets" if heard else "silence"
+        answer = f"{len(heard)} bytes of other packets" if heard else "silence"
     raise DeviceError(
         f"the camera should send packets of version {PACKET_VERSION} with x and y and a quality of "
-        f"{wants.settings['least_quality']:g} or more to {port.path}, found {found}: start its program, and correct "
+        f"{wants.settings['least_quality']:g} or more to {port.path}, found {answer}: start its program, and correct "
         "address and port there or in the rig"
     )
 

@@ -98,9 +98,9 @@ def find_receiver(
     _require_settings(name, settings)
     link = new_link()
     prepare_receiver(link, settings)
-    found, heard = listen_for_fix(port, link, receive, _LISTEN)
+    fix, heard = listen_for_fix(port, link, receive, _LISTEN)
     receiver = f"{name.upper()} receiver"
-    if not found:
+    if not fix:
         raise DeviceError(_why_no_position(f"{receiver} on {port.path}", wanted, link, heard))
     return f"{receiver}, {SOLUTIONS[link['memory'][SEEN] - 1]}", link
 
@@ -116,9 +116,9 @@ def _why_no_position(receiver: str, wanted: str, link: np.void, heard: bytes) ->
     """
     seen = int(link["memory"][SEEN])
     if seen == 0:
-        found = f"{len(heard)} bytes without one" if heard else "silence"
+        answer = f"{len(heard)} bytes without one" if heard else "silence"
         return (
-            f"the {receiver} should send {wanted}, found {found}: switch it on for this port in the receiver, or "
+            f"the {receiver} should send {wanted}, found {answer}: switch it on for this port in the receiver, or "
             "correct the baud rate"
         )
     return (

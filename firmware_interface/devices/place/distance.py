@@ -145,10 +145,10 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     good, heard = listen_for_fix(port, link, receive, _LISTEN)
     if good:
         return Introduction(name="distance sensor")
-    found = repr(heard[-60:].decode("ascii", "replace")) if heard else "silence"
+    lines = repr(heard[-60:].decode("ascii", "replace")) if heard else "silence"
     raise DeviceError(
         f"the distance sensor on {port.path} should send lines with {1 + round(wants.settings['field'])} number"
-        f"{'s' if wants.settings['field'] else ''} or more, found {found}: correct field, the baud rate, or let it run "
+        f"{'s' if wants.settings['field'] else ''} or more, found {lines}: correct field, the baud rate, or let it run "
         "freely"
     )
 

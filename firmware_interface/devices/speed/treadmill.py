@@ -137,9 +137,9 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
             f"the treadmill on {port.path} should answer what it is told (docs/speed-drive.md), found {reports} "
             "reports of which none does: check the line towards it"
         )
-    found = f"{heard} bytes without a whole frame of it" if heard else "silence"
+    answer = f"{heard} bytes without a whole frame of it" if heard else "silence"
     raise DeviceError(
-        f"the treadmill on {port.path} should answer with its reports (docs/speed-drive.md), found {found}: switch it "
+        f"the treadmill on {port.path} should answer with its reports (docs/speed-drive.md), found {answer}: switch it "
         "on, and correct the port or the baud rate"
     )
 

@@ -130,13 +130,13 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         Silence, another device, firmware that does not tell its status, a fault, no supply, or a kill switch.
     """
     name = vesc_name(port)
-    found, _ = ask_vesc(port, struct.pack(">BI", int(_QUESTION), int(WHEEL_SELECTION)), 6)
-    if len(found) != WHEEL_VALUES.size or int.from_bytes(found[1:5], "big") != WHEEL_SELECTION:
+    answer, _ = ask_vesc(port, struct.pack(">BI", int(_QUESTION), int(WHEEL_SELECTION)), 6)
+    if len(answer) != WHEEL_VALUES.size or int.from_bytes(answer[1:5], "big") != WHEEL_SELECTION:
         raise DeviceError(
-            f"the {name} on {port.path} should tell its speed and status, found {len(found)} bytes of answer: load "
+            f"the {name} on {port.path} should tell its speed and status, found {len(answer)} bytes of answer: load "
             "firmware 5.03 or newer with VESC Tool"
         )
-    _, _, _, v_in, fault, status = WHEEL_VALUES.unpack(found)
+    _, _, _, v_in, fault, status = WHEEL_VALUES.unpack(answer)
     require_vesc_healthy(port, name, fault, v_in)
     if status & VESC_KILLED:
         raise DeviceError(f"the {name} on {port.path} is stopped by its kill switch: release it")
