@@ -80,7 +80,10 @@ def match_author_windows(cuts: Sequence[HandCut], comparisons: Sequence[Comparis
             continue
         dt = (ours[0].window.t_end - ours[0].window.t_start) / (ours[0].window.stop - ours[0].window.start)
         pairs = [
-            (cut, one) for cut in hand for one in ours if abs(cut.start - one.window.start) * dt <= SAME_WINDOW_START
+            (cut, match)
+            for cut in hand
+            for match in ours
+            if abs(cut.start - match.window.start) * dt <= SAME_WINDOW_START
         ]
         if not pairs:
             continue

@@ -112,10 +112,10 @@ def _kind_of_settings(path: Path) -> str:
 
 def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     """Find the recordings among files and folders: a folder of runs or logs stands for all of them."""
-    found: list[Path] = []
+    folders: list[Path] = []
     for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
         if not path.is_dir() or (path / RUN_FILE).exists() or (path / BAG_METADATA).exists():
-            found.append(path)
+            folders.append(path)
             continue
         inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
         inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
@@ -125,19 +125,19 @@ def find_recordings(paths: str | Path | Sequence[str | Path]) -> list[Path]:
             raise InputError(
                 f"no run and no recording ({', '.join(RECORDING_SUFFIXES)}) lies in {path}: give {instead}"
             )
-        found += inside
-    return found
+        folders += inside
+    return folders
 
 
 def with_left_out(responses: Sequence[Response], folder: Path) -> list[Response]:
     """Add to the first of a folder's responses which folders of runs beside it were not looked into, as a remark."""
-    found = list(responses)
-    if found and folder.is_dir() and (left := _folders_of_runs(folder)):
-        runs = sum(len(list(one.glob(f"*/{RUN_FILE}"))) for one in left)
-        named = ", ".join(map(str, left[:_FOLDERS_NAMED])) + (" ..." if len(left) > _FOLDERS_NAMED else "")
-        said = f"runs a folder deeper in {folder} are left out, {runs} in all: to analyse them, give {named}"
-        found[0] = replace(found[0], remarks=(said, *found[0].remarks))
-    return found
+    recordings = list(responses)
+    if recordings and folder.is_dir() and (deeper := _folders_of_runs(folder)):
+        runs = sum(len(list(deep_folder.glob(f"*/{RUN_FILE}"))) for deep_folder in deeper)
+        named = ", ".join(map(str, deeper[:_FOLDERS_NAMED])) + (" ..." if len(deeper) > _FOLDERS_NAMED else "")
+        remark = f"runs a folder deeper in {folder} are left out, {runs} in all: to analyse them, give {named}"
+        recordings[0] = replace(recordings[0], remarks=(remark, *recordings[0].remarks))
+    return recordings
 
 
 def _folders_of_runs(folder: Path) -> list[Path]:

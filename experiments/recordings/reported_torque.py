@@ -54,21 +54,21 @@ def expected_torque(command: Array, dt: float, delay: float, lag: float) -> Arra
         # what it made when each command began to act: x[k] - kept x[k - 1] = (1 - kept) command[k - 1], from rest
         bands = np.stack([np.ones(len(command)), np.full(len(command), -kept)])
         before = solve_banded((1, 0), bands, (1.0 - kept) * np.concatenate([[0.0], command[:-1]]))
-        found = command + (before - command) * np.exp(-(rows * dt - delay) / lag)
+        torque = command + (before - command) * np.exp(-(rows * dt - delay) / lag)
     else:
-        found = command
-    return np.concatenate([np.zeros(rows), found])[: len(command)]
+        torque = command
+    return np.concatenate([np.zeros(rows), torque])[: len(command)]
 
 
 def go_by_reported_torque(response: Response, products: Array) -> Response:
     """Response whose theory has the gain that the drive reports, with a remark, where that is not what it is told."""
-    found: TorqueFactor | None = factor_of(products)
-    told = response.own_theory.nominal("drive_gain") != 1.0  # by a pull test, which knows better than the drive
-    if found is None or not found.differs or told:
+    ratio: TorqueFactor | None = factor_of(products)
+    by_pull_test = response.own_theory.nominal("drive_gain") != 1.0  # by a pull test, which knows better than the drive
+    if ratio is None or not ratio.differs or by_pull_test:
         return response
     remark = (
-        f"T_meas: the drive reports {found.factor:.3f} ± {STDS_95 * found.std:.3f} of the torque that it is told; "
+        f"T_meas: the drive reports {ratio.factor:.3f} ± {STDS_95 * ratio.std:.3f} of the torque that it is told; "
         "theory goes by the torque reported"
     )
-    theory = response.own_theory.move({"drive_gain": found.factor})
+    theory = response.own_theory.move({"drive_gain": ratio.factor})
     return replace(response, theory=theory, remarks=(*response.remarks, remark))

@@ -189,13 +189,13 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
         require_samples(run, 0)
         raise AssertionError
     late = mean_lateness(run, tally.came, tally.bridged, one_of)
-    told = [
+    kept = [
         *clock_remarks(np.concatenate(tally.clocks)),
         *line_remarks(tally.came, tally.bridged, late, header.rig.rate),
         *remarks,
     ]
-    if len(told) > REMARKS_KEPT:
-        told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
+    if len(kept) > REMARKS_KEPT:
+        kept[REMARKS_KEPT:] = [f"{len(kept) - REMARKS_KEPT} more remarks like these"]
     joined = replace(first, **signals.arrays())
     alone, bicycle = bool(header.excitation.releases), header.bicycle
     let = alone or bool(header.excitation.held_back)
@@ -213,7 +213,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
             late,
             one_of,
         ),
-        remarks=tuple(told),
+        remarks=tuple(kept),
         states=state_spans(np.concatenate(telling)),
     )
     joined = left_free(joined, led_spans(np.concatenate(places) if places else np.zeros(0), header.route))

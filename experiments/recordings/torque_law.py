@@ -58,7 +58,7 @@ def block_products(torque: Array, law: Array, dt: float) -> Array:
     torque, law = torque[known], law[known]
     rows = max(1, round(BLOCK / dt))
     n = len(law) // rows
-    torque, law = (one[: n * rows].reshape(n, rows) for one in (torque, law))
+    torque, law = (series[: n * rows].reshape(n, rows) for series in (torque, law))
     return np.stack([(law * torque).sum(axis=1), (law**2).sum(axis=1), (torque**2).sum(axis=1)], axis=1)
 
 
@@ -86,9 +86,9 @@ def controlling_torque(response: Response) -> float:
     torque, columns = torque[known], np.column_stack([*(y[known] for y in moved), np.ones(int(known.sum()))])
     if len(torque) * AVERAGED < LEAST_BLOCKS * BLOCK:
         return 0.0
-    left = torque - columns @ np.linalg.lstsq(columns, torque, rcond=None)[0]
+    residual = torque - columns @ np.linalg.lstsq(columns, torque, rcond=None)[0]
     reached = float(np.abs(torque).max())
-    answers = np.var(left) < (1.0 - LEAST_EXPLAINED) * np.var(torque)
+    answers = np.var(residual) < (1.0 - LEAST_EXPLAINED) * np.var(torque)
     return reached if answers and reached > LEAST_TORQUE else 0.0
 
 
@@ -104,26 +104,27 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     stated = law.torque(response.v, phi, delta, response.phi_dot, np.gradient(delta, response.dt))
     free = np.ones(len(response.t), bool) if response.free is None else response.free
     rows = max(1, round(AVERAGED / response.dt))
-    torque, freely = (_means(one, rows) for one in (response.T_delta, free.astype(float)))
+    torque, freely = (_means(series, rows) for series in (response.T_delta, free.astype(float)))
     # a logged torque may be the one asked for, or the one that acted
     shifts = {0.0, law.latency + law.drive_lag_s}
     expected = [_means(np.interp(response.t - late, response.t, stated), rows) for late in shifts]
-    tried = [torque_factor(torque[freely == 1.0], one[freely == 1.0], rows * response.dt) for one in expected]
-    found = max((one for one in tried if one is not None), key=lambda one: one.correlation, default=None)
-    if found is not None and found.unrelated:
+    tried = [torque_factor(torque[freely == 1.0], signal[freely == 1.0], rows * response.dt) for signal in expected]
+    usable = [candidate for candidate in tried if candidate is not None]
+    ratio = max(usable, key=lambda candidate: candidate.correlation, default=None)
+    if ratio is not None and ratio.unrelated:
         why = (
             f"the logged torque is not that of the stated law {law.formula} (correlation "
-            f"{found.correlation:.2f}), so another law, or none, was in force; state the law that was"
+            f"{ratio.correlation:.2f}), so another law, or none, was in force; state the law that was"
         )
         return replace(response, unpredicted=why)
-    if found is None or not found.differs:
+    if ratio is None or not ratio.differs:
         return response
     remark = (
-        f"{recorded.name('T_delta')}: the logged torque is {found.factor:.3f} ± {STDS_95 * found.std:.3f} of the "
+        f"{recorded.name('T_delta')}: the logged torque is {ratio.factor:.3f} ± {STDS_95 * ratio.std:.3f} of the "
         f"stated law {law.formula}; theory goes by the logged torque"
     )
     theory = response.own_theory
-    flown = feedback(theory.bicycle, law.times(found.factor), theory.std)
+    flown = feedback(theory.bicycle, law.times(ratio.factor), theory.std)
     theory = replace(
         flown,
         linear=theory.linear,

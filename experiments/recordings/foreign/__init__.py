@@ -101,19 +101,19 @@ def read_uninspected(
     if given and not kind:
         return mapped.read(path, given)
     table = read_table(path, **(given.text if given else {}))
-    found = _known(kind) if kind else _recognised(table)
-    if bicycle and not (found and found.wants_bicycle):
+    layout = _known(kind) if kind else _recognised(table)
+    if bicycle and not (layout and layout.wants_bicycle):
         raise InputError(f"wanted a mapping to use the bicycle {name} with, found none; known kinds bring their own")
-    if found and not found.wants_bicycle:
-        return found.read(table.with_rows()).remarked(*table.remarks)
-    if found:
+    if layout and not layout.wants_bicycle:
+        return layout.read(table.with_rows()).remarked(*table.remarks)
+    if layout:
         whose = catalogue.bicycle_of(bicycle, trust) if bicycle else given.bicycle if given else None
         if whose is None:
             raise InputError(
                 f"wanted the bicycle that {table.source} was recorded with, found none, for such logs name none; "
                 "give --bicycle, a name of `riderless bikes` or a file"
             )
-        return found.read(table.with_rows(), whose).remarked(*table.remarks)
+        return layout.read(table.with_rows(), whose).remarked(*table.remarks)
     wanted = "; or ".join(f"{name}: {', '.join(columns[:2])} ..." for name, (columns, *_) in KNOWN_KINDS.items())
     raise InputError(
         f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:80]} in {path}; "

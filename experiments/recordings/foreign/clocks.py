@@ -69,23 +69,23 @@ def undo_restarts(t: Array, where: str, period: float | None, local: bool) -> tu
     mended[known[1:]] += np.cumsum(undone)
     first = known[rows[0] + 1]
     more = f", and {len(rows) - 1} times more" if len(rows) > 1 else ""
-    said = (
+    summary = (
         f"{where}: in row {first + 1}, {mended[first] - t[known[0]]:.3f} s after the first, the clock goes "
         f"{'back' if steps[rows[0]] < 0 else 'forward'} by {abs(steps[rows[0]]):.3f} s{more}; it begins again after "
         f"{name}: undone"
     )
-    return mended, (said,)
+    return mended, (summary,)
 
 
 def _usual_period(steps: Array, back: NDArray[np.intp], usual: float) -> tuple[str, float, NDArray[np.intp]]:
     """Name and length [s] of the usual period that explains most steps back, and the steps that it explains."""
-    found: tuple[str, float, NDArray[np.intp]] = ("", 0.0, back[:0])
+    counter: tuple[str, float, NDArray[np.intp]] = ("", 0.0, back[:0])
     for name, period in COUNTER_PERIODS.items():
         after = steps[back] + period
         fits = back[(after > 0.0) & (after <= ROWS_LOST * usual)]
-        if period >= LEAST_PERIOD * usual and len(fits) > len(found[2]):
-            found = (name, period, fits)
-    return found
+        if period >= LEAST_PERIOD * usual and len(fits) > len(counter[2]):
+            counter = (name, period, fits)
+    return counter
 
 
 def even_bursts(t: Array, where: str, rate: float | None) -> tuple[Array, list[str]]:
@@ -123,11 +123,11 @@ def even_bursts(t: Array, where: str, rate: float | None) -> tuple[Array, list[s
     if np.max(np.maximum.reduceat(late, starts) - np.minimum.reduceat(late, starts)) > ARRIVES_WITHIN * beat:
         return t, []
     together = len(t) / (1 + np.count_nonzero(steps >= CLOSE * step))
-    said = f"{where}: rows come {together:.3g} at a time, every {together * step * 1e3:.3g} ms"
+    summary = f"{where}: rows come {together:.3g} at a time, every {together * step * 1e3:.3g} ms"
     if rate is None and beat > SHORT_BURSTS * (t[-1] - t[0]):
         first = int(np.argmax(steps < CLOSE * step)) + 2
         raise InputError(
-            f"{said}, first row {first} with the one above it, which does not tell their rate exactly (about "
+            f"{summary}, first row {first} with the one above it, which does not tell their rate exactly (about "
             f"{1.0 / step:.3g} Hz); {SECOND_COLUMN}, else give the sensor's rate in Hz under [time], beside column"
         )
-    return t - late, [f"{said}: these are times of arrival, so they are taken as even at {1.0 / step:.5g} Hz"]
+    return t - late, [f"{summary}: these are times of arrival, so they are taken as even at {1.0 / step:.5g} Hz"]

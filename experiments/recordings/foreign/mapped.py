@@ -68,12 +68,12 @@ def _unstated_law(response: Response, mapping: Mapping) -> tuple[str, ...]:
     reached = controlling_torque(response) if mapping.law is None else 0.0
     if not reached:
         return ()
-    said = (
+    remark = (
         f"{mapping.quantities['T_delta'].column}: the logged torque reaches {reached:.2g} N m while free and answers "
         f"the motion, but {mapping.name} states no law, so theory takes the bicycle alone; state it as [law], or leave "
         "[T_delta] out if no such torque acted"
     )
-    return (said,)
+    return (remark,)
 
 
 def _mapped_theory(mapping: Mapping) -> Theory | None:
@@ -142,11 +142,11 @@ def _grid(table: Table, mapping: Mapping) -> times.EvenGrid:
     t, origin = _seconds(table, mapping, mapping.times[0])
     if len(t) < MIN_RECORDING_ROWS:
         raise InputError(f"{where}: wanted at least {MIN_RECORDING_ROWS} rows, found {len(t)}; record it again")
-    told = _lean_rate_rows(table, mapping, t)
-    if told.all():
+    finite = _lean_rate_rows(table, mapping, t)
+    if finite.all():
         grid = times.grid_of_times(t, where, mapping.rate)
     else:
-        grid = times.grid_of_sensor(t, told, where, mapping.rate)
+        grid = times.grid_of_sensor(t, finite, where, mapping.rate)
     return replace(grid, remarks=(*origin, *grid.remarks))
 
 
@@ -160,9 +160,9 @@ def _seconds(table: Table, mapping: Mapping, name: str) -> tuple[Array, tuple[st
     """Column of times in seconds from where those of the recording begin, and what is to be said of that."""
     (whole,), (unit,) = mapping.times, mapping.time_units
     factor = 1.0 if unit == DATE_TIME else units.unit_factor(unit, units.TIME_UNITS, mapping.name)
-    of = None if name == whole else _times(table, mapping, whole)
+    origin = None if name == whole else _times(table, mapping, whole)
     where = f"column {name} of {table.source}"
-    return times.times_in_seconds(_times(table, mapping, name), factor, where, of, mapping.wraps)
+    return times.times_in_seconds(_times(table, mapping, name), factor, where, origin, mapping.wraps)
 
 
 def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool_]:
@@ -171,11 +171,11 @@ def _lean_rate_rows(table: Table, mapping: Mapping, t: Array) -> NDArray[np.bool
     every = np.ones(len(t), bool)
     if not name or len(table.raw(name)) != len(t):
         return every
-    told = table.told(name)
-    if told.all():
+    finite = table.told(name)
+    if finite.all():
         return every
-    others = ~told & np.isfinite(fill_between(t, table.numbers(name), times.LONGEST_STEP))
-    return told if others.any() else every
+    others = ~finite & np.isfinite(fill_between(t, table.numbers(name), times.LONGEST_STEP))
+    return finite if others.any() else every
 
 
 def _signal(table: Table, mapping: Mapping, quantity: str, grid: times.EvenGrid) -> Array:
@@ -251,29 +251,29 @@ def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[
     where, given = f"{mapping.name} [kicks]", mapping.kicks
     texts: list[str] = []
     if "times" in given:
-        found = [float(t) for t in given["times"]]
+        times_of_kicks = [float(t) for t in given["times"]]
     elif "column" in given and "beside" not in given:
         values = _as_long(table, given["column"], np.nan_to_num(table.numbers(given["column"])), grid, where)
         kicked = grid.nearest(values, table.told(given["column"])) > 0.0
-        found = [float(t) for t in grid.t[1:][kicked[1:] & ~kicked[:-1]]]
+        times_of_kicks = [float(t) for t in grid.t[1:][kicked[1:] & ~kicked[:-1]]]
     elif "beside" in given:
         path = table.path.with_suffix("." + str(given["beside"]).lstrip("."))
         if not path.exists():
             return (), (f"no kicks are marked: there is no {path.name} beside {table.source}",)
-        found, texts = _marked(path, str(given.get("column", "t")), given.get("kind", "kick"))
+        times_of_kicks, texts = _marked(path, str(given.get("column", "t")), given.get("kind", "kick"))
         if "clock" in given:
             clock = _as_long(table, given["clock"], table.numbers(given["clock"]), grid, where)
-            found = [float(t) for t in np.interp(found, grid.even(clock), grid.t)]
+            times_of_kicks = [float(t) for t in np.interp(times_of_kicks, grid.even(clock), grid.t)]
     else:
         return (), ()
-    outside = [t for t in found if not grid.t[0] <= t <= grid.t[-1]]
+    outside = [t for t in times_of_kicks if not grid.t[0] <= t <= grid.t[-1]]
     if outside and "times" in given:
         raise InputError(
             f"{where}: wanted times of {table.source}, which runs from {grid.t[0]:.3f} to {grid.t[-1]:.3f} s, "
             f"found {outside[0]:g} s; correct it"
         )
-    told = zip(found, texts or [""] * len(found), strict=True)
-    return tuple(Marker(t, "kick", text) for t, text in told if t not in outside), ()
+    texts_of_kicks = zip(times_of_kicks, texts or [""] * len(times_of_kicks), strict=True)
+    return tuple(Marker(t, "kick", text) for t, text in texts_of_kicks if t not in outside), ()
 
 
 def _marked(path: Path, column: str, kind: str) -> tuple[list[float], list[str]]:

@@ -103,7 +103,10 @@ class Mapping:
     def columns(self) -> frozenset[str]:
         """Columns that it names, of the recording."""
         kicks = ("clock",) if "beside" in self.kicks else ("column", "clock")
-        named = [*self.times, *(name for one in self.quantities.values() for name in (one.column, one.time))]
+        named = [
+            *self.times,
+            *(name for quantity in self.quantities.values() for name in (quantity.column, quantity.time)),
+        ]
         named += [self.free.get("column", ""), self.rows.get("column", ""), *(self.kicks.get(key, "") for key in kicks)]
         return frozenset(filter(None, named))
 
@@ -198,9 +201,9 @@ def _require_known(document: AnyMapping[str, Any], name: str) -> None:
 
 def _require_own_columns(quantities: AnyMapping[str, Column], name: str) -> None:
     """Refuse a column that is said to be two quantities; a flag may be a quantity as well, and so may its times."""
-    taken: dict[str, str] = {}
+    columns_taken: dict[str, str] = {}
     for quantity, column in quantities.items():
-        other = taken.setdefault(column.column, quantity) if column.column else quantity
+        other = columns_taken.setdefault(column.column, quantity) if column.column else quantity
         if other != quantity and {other, quantity} != OF_ONE_SENSOR:
             raise InputError(
                 f"{name}: wanted a column of its own for each quantity, found {shortened(column.column)} under "
@@ -322,13 +325,13 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
     marks = [table.get("delimiter", ","), table.get("thousands", " ")]
     same = table.get("thousands") == table.get("decimal", ".")
     if any(len(mark) != 1 for mark in marks) or table.get("decimal", ".") not in (".", ",") or same:
-        found = {key: table[key] for key in ("delimiter", "decimal", "thousands") if key in table}
+        separators = {key: table[key] for key in ("delimiter", "decimal", "thousands") if key in table}
         raise InputError(
             f"{where}: wanted one character for delimiter and thousands, and a point or a comma, another one, for "
-            f"decimal, found {found}; correct it"
+            f"decimal, found {separators}; correct it"
         )
     missing = table.get("missing", [])
-    if not (isinstance(missing, list) and all(isinstance(one, str) or is_number(one) for one in missing)):
+    if not (isinstance(missing, list) and all(isinstance(text, str) or is_number(text) for text in missing)):
         raise InputError(
             f'{where}: wanted words or numbers for missing, such as ["err", -999], found {shortened(missing)}; '
             "correct it"
@@ -399,9 +402,9 @@ def _law(given: Any, name: str) -> FeedbackLaw | None:
 
 def _losses(table: AnyMapping[str, Any], where: str) -> DriveLosses:
     """Read what the drive loses of its commands, as a rig states it."""
-    found = {key.removesuffix("_Nm"): _number(table, key, where) for key in table}
+    losses = {key.removesuffix("_Nm"): _number(table, key, where) for key in table}
     try:
-        return DriveLosses(**{key: value for key, value in found.items() if value is not None})
+        return DriveLosses(**{key: value for key, value in losses.items() if value is not None})
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -411,18 +414,18 @@ def _resistance(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]
     for key in ("rolling", "rolling_axis"):
         _number(table, key, where)
     at = table.get("at", [0.0, 0.0])
-    if not (isinstance(at, list) and len(at) == 2 and all(is_number(one) for one in at)):
+    if not (isinstance(at, list) and len(at) == 2 and all(is_number(number) for number in at)):
         raise InputError(f"{where}: wanted a place such as at = [0.8, -0.84] in m, found {shortened(at)}; correct it")
     return table
 
 
 def _std(table: AnyMapping[str, Any], where: str) -> dict[str, float]:
     """Read standard deviations of the machine."""
-    found = {key: _number(table, key, where) or 0.0 for key in table}
-    for key, value in found.items():
+    std = {key: _number(table, key, where) or 0.0 for key in table}
+    for key, value in std.items():
         if value < 0.0:
             raise InputError(f"{where}: wanted a standard deviation of {key} of 0 or more, found {value:g}; correct it")
-    return found
+    return std
 
 
 def _bicycle(given: Any, folder: Path, name: str, trust: bool) -> Bicycle | None:

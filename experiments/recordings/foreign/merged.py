@@ -126,9 +126,9 @@ def join_rows(table: Table, time: str, wanted: Collection[str]) -> Table:
     for name in wanted:
         if name == time or not table.has(name) or len(table.raw(name)) != len(times):
             continue
-        told = table.told(name)
-        if np.add.reduceat(told.astype(np.intp), starts).max() > 1:
+        known = table.told(name)
+        if np.add.reduceat(known.astype(np.intp), starts).max() > 1:
             return table
-        rows = np.minimum.reduceat(np.where(told, np.arange(len(told)), len(told)), starts)
-        columns[name] = table.raw(name)[np.where(rows < len(told), rows, starts)]
+        rows = np.minimum.reduceat(np.where(known, np.arange(len(known)), len(known)), starts)
+        columns[name] = table.raw(name)[np.where(rows < len(known), rows, starts)]
     return replace(table, columns={**table.columns, **columns})

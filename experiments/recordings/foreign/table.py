@@ -81,16 +81,16 @@ class Table:
 
     def whole_name(self, name: str) -> str:
         """Name of a column as the file has it. Raises as `raw` does."""
-        found = self.find(name)
-        if len(found) == 1:
-            return found[0]
-        if found:
+        matches = self.find(name)
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
             raise InputError(
-                f"wanted one column {name!r} in {self.source}, found {', '.join(found)}; give the whole name"
+                f"wanted one column {name!r} in {self.source}, found {', '.join(matches)}; give the whole name"
             )
-        for one, kind in self.objects.items():
-            if dotted_name(name).startswith((one, f"{one}.")) or not self.columns:
-                raise InputError(_matlab_remedy(one, kind, self.source))
+        for object_name, kind in self.objects.items():
+            if dotted_name(name).startswith((object_name, f"{object_name}.")) or not self.columns:
+                raise InputError(_matlab_remedy(object_name, kind, self.source))
         known = [*self.columns, *self.unread]
         listed = ", ".join(known[:20]) + (" ..." if len(known) > 20 else "")
         hint = did_you_mean(name, known, "give one of those", n=3)
@@ -185,9 +185,9 @@ def require_columns_few(n: int, path: Path) -> None:
 def is_wanted(name: str, wanted: Collection[str]) -> bool:
     """Is a column, or a matrix of columns, among those wanted by their names or last parts? All are where none is."""
     dotted = dotted_name(name)
-    known = {dotted_name(one) for one in wanted}
-    known |= {_COLUMN_OF_MATRIX.sub("", one) for one in known}
-    return not wanted or any(dotted == one or dotted.endswith("." + one) for one in known)
+    known = {dotted_name(word) for word in wanted}
+    known |= {_COLUMN_OF_MATRIX.sub("", word) for word in known}
+    return not wanted or any(dotted == word or dotted.endswith("." + word) for word in known)
 
 
 def dotted_name(name: str) -> str:

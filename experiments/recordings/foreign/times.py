@@ -57,18 +57,18 @@ class EvenGrid:
         filled[rows] = fill_between(at, values[rows], slowest)
         return filled if self.rows is None else np.interp(self.t, self.at, filled[self.rows])
 
-    def nearest(self, values: np.ndarray, told: NDArray[np.bool_] | None = None) -> np.ndarray:
+    def nearest(self, values: np.ndarray, known: NDArray[np.bool_] | None = None) -> np.ndarray:
         """Put a column of codes or flags onto the grid: the value of the nearest row that tells one, else zero.
 
         Parameters
         ----------
-        values, told : (length,)
+        values, known : (length,)
             The column, and the rows in which its sensor told something; None for all.
         """
-        if self.rows is None and (told is None or told.all()):
+        if self.rows is None and (known is None or known.all()):
             return values
         rows, at = self._timed_rows()
-        tells = np.ones(len(rows), bool) if told is None else told[rows]
+        tells = np.ones(len(rows), bool) if known is None else known[rows]
         rows, at = rows[tells], at[tells]
         if len(rows) < 2:
             return np.zeros(len(self.t), values.dtype)
@@ -92,7 +92,7 @@ def grid_at_rate(n: int, rate: float) -> EvenGrid:
 
 
 def times_in_seconds(
-    values: np.ndarray, factor: float, where: str, of: np.ndarray | None = None, period: float | None = None
+    values: np.ndarray, factor: float, where: str, reference: np.ndarray | None = None, period: float | None = None
 ) -> tuple[Array, tuple[str, ...]]:
     """Times (n,) [s] from numbers or date-times, and what is to be said of their origin.
 
@@ -104,7 +104,7 @@ def times_in_seconds(
         Unit of numbers [s].
     where : str
         Begins the sentence of an error.
-    of : (m,), optional
+    reference : (m,), optional
         Times of the recording, whose origin they have; their own by default.
     period : float, optional
         Of a clock that begins again, in the unit of the numbers.
@@ -114,21 +114,21 @@ def times_in_seconds(
     InputError
         A text is no date-time, or only one of the two is of date-times.
     """
-    of = values if of is None else of
-    if (values.dtype.kind in "MOU") != (of.dtype.kind in "MOU"):
+    reference = values if reference is None else reference
+    if (values.dtype.kind in "MOU") != (reference.dtype.kind in "MOU"):
         raise InputError(f"{where}: wanted times as the recording has them, all numbers or all date-times, found both")
     if values.dtype.kind in "MOU":
         stamps = _as_stamps(values, where)
-        of = stamps if of is values else _as_stamps(of, where)
-        if np.isnat(of).all():
+        reference = stamps if reference is values else _as_stamps(reference, where)
+        if np.isnat(reference).all():
             raise InputError(f"{where}: wanted date-times, found none; name another column")
-        first = of[~np.isnat(of)][0]
+        first = reference[~np.isnat(reference)][0]
         t = (stamps - first) / np.timedelta64(1, "ns") * 1e-9
         begins = np.datetime_as_string(first, unit="ms").removeprefix(_NO_DATE)
         origin = f"{where} begins at {begins}: here that is 0 s"
         t, restarts = undo_restarts(t, where, period, local=True)
         return t, (origin, *restarts)
-    t, known = values.astype(np.float64) * factor, of[np.isfinite(of)]
+    t, known = values.astype(np.float64) * factor, reference[np.isfinite(reference)]
     zero = float(known[0]) * factor if len(known) else 0.0
     t, restarts = undo_restarts(t, where, period and period * factor, local=False)
     if abs(zero) < DATES_FROM:
@@ -203,8 +203,8 @@ def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step:
     wanted = at[0] + np.arange(count) * step
     missing = _missing(at, step)
     long = takes_too_long(missing, step)
-    left = np.clip(np.searchsorted(at, wanted), 1, len(at) - 1) - 1
-    gap = long[left] & (wanted > at[left]) & (wanted < at[left + 1])
+    before = np.clip(np.searchsorted(at, wanted), 1, len(at) - 1) - 1
+    gap = long[before] & (wanted > at[before]) & (wanted < at[before + 1])
     remarks += _told(at, step, missing, long, where)
     apart = _steps_back(t, good)
     if len(apart):
@@ -265,7 +265,7 @@ def _steps_back(t: Array, good: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 def _listed_times(t: Array) -> str:
     """Write the first few times [s]."""
-    return ", ".join(f"{one:.3f}" for one in t[:GAPS_TOLD]) + (" ... s" if len(t) > GAPS_TOLD else " s")
+    return ", ".join(f"{time:.3f}" for time in t[:GAPS_TOLD]) + (" ... s" if len(t) > GAPS_TOLD else " s")
 
 
 def _grid_step(at: Array, where: str, rate: float | None, longest_step: float) -> float:
@@ -286,17 +286,17 @@ def _grid_step(at: Array, where: str, rate: float | None, longest_step: float) -
     return _fine(at, step) if rate is None else step
 
 
-def grid_of_sensor(t: Array, told: NDArray[np.bool_], where: str, rate: float | None = None) -> EvenGrid:
+def grid_of_sensor(t: Array, known: NDArray[np.bool_], where: str, rate: float | None = None) -> EvenGrid:
     """Make an even grid for the rows in which one sensor told something, of a table merged of several.
 
     Parameters
     ----------
-    t, told : (n,)
+    t, known : (n,)
         Times [s] of all rows, and those of the sensor.
     where, rate
         As of `grid_of_times`, which says what is raised.
     """
-    timed, own = np.flatnonzero(increasing_rows(t)), np.flatnonzero(told)
+    timed, own = np.flatnonzero(increasing_rows(t)), np.flatnonzero(known)
     grid = grid_of_times(t[own], where, rate)
     rows = own if grid.rows is None else own[grid.rows]
     return replace(grid, rows=rows, length=len(t), timed=(timed, t[timed]))
@@ -347,17 +347,17 @@ def _fine(at: Array, step: float) -> float:
 
 def _told(at: Array, step: float, missing: NDArray[np.intp], long: NDArray[np.bool_], where: str) -> list[str]:
     """Sentences about what the grid had to fill."""
-    said = []
+    remarks = []
     for i in np.flatnonzero(missing):
         rows = "a row is" if missing[i] == 1 else f"{missing[i]} rows are"
         fate = "not free" if long[i] else "bridged"
-        said.append(f"{where}: {rows} missing from {at[i]:.3f} to {at[i + 1]:.3f} s, {fate}")
-    if len(said) > GAPS_TOLD:
-        said = [*said[:GAPS_TOLD], f"{where}: {len(said) - GAPS_TOLD} more gaps like these"]
+        remarks.append(f"{where}: {rows} missing from {at[i]:.3f} to {at[i + 1]:.3f} s, {fate}")
+    if len(remarks) > GAPS_TOLD:
+        remarks = [*remarks[:GAPS_TOLD], f"{where}: {len(remarks) - GAPS_TOLD} more gaps like these"]
     usual = np.diff(at)[missing == 0]
     if len(usual) and np.abs(usual - step).max() > UNEVEN_BEYOND * step:
-        said.append(
+        remarks.append(
             f"{where}: steps from {usual.min() * 1e3:.4g} to {usual.max() * 1e3:.4g} ms, "
             f"brought to an even {step * 1e3:.4g} ms by straight lines between the rows"
         )
-    return said
+    return remarks

@@ -38,7 +38,7 @@ class _FlawRules:
     stuck: float = 0.1  # s of the very same reading of a gyro while the bicycle moves
     held: float = 0.3  # of the readings repeat anyway: a column sampled slower than its rows cannot be stuck
     moving: float = 0.3  # m/s
-    told: int = 5  # of one kind in one column by name
+    named: int = 5  # of one kind in one column by name
 
 
 # What one sample cannot change by: (least step, and rate) in SI. No bicycle leans at 20 or steers at 60 rad/s or
@@ -129,7 +129,7 @@ def _find_saturation(recorded: Recorded, quantity: str, values: Array, rules: _F
     """Find rows in a row at the greatest or least value, though the motion was on its way beyond it."""
     if quantity == "v":
         return []
-    found: RowSpans = []
+    spans: RowSpans = []
     same = SAME_LEVEL * float(np.ptp(values))  # between two readings of one level, after interpolation
     for limit in (values.max(), values.min()) if same else ():
         there = [(a, b) for a, b in true_spans(np.abs(values - limit) <= same) if b - a >= rules.clipped]
@@ -140,8 +140,8 @@ def _find_saturation(recorded: Recorded, quantity: str, values: Array, rules: _F
         least = rules.overshoot * _quantum(values, same) if there else 0.0
         sure = [span for span in there if _overshoot(values, *span) > least]
         if len(sure) >= (1 if quantity in GYRO_SIGNALS else rules.again):
-            found += there
-    return sorted(found)
+            spans += there
+    return sorted(spans)
 
 
 def _quantum(values: Array, same: float) -> float:
@@ -241,12 +241,12 @@ def _bridged(
 ) -> tuple[Recorded, Array]:
     """Draw straight lines over the rows (n,) that are lost, and name them; those of long gaps are not free."""
     t, name = recorded.response.t, recorded.name(quantity)
-    said = [
+    remarks = [
         f"{name}: {'a value is' if b - a == 1 else f'{b - a} values are'} missing {_when(t, a, b)}, "
         f"{'not free' if long[a] else 'bridged'}"
         for a, b in true_spans(lost)
     ]
-    recorded = recorded.remarked(*_shortened(said, f"{name}: {{}} more parts without values", rules))
+    recorded = recorded.remarked(*_shortened(remarks, f"{name}: {{}} more parts without values", rules))
     return _filled(recorded, quantity, values, lost)
 
 
@@ -272,7 +272,7 @@ def _sentences(
 ) -> Iterator[str]:
     t, name = recorded.response.t, recorded.name(quantity)
     unit = SIGNAL_UNITS.get(quantity, "")
-    said = []
+    remarks = []
     for a, b in spans:
         if what == "spike":
             size = float(np.abs(values[a:b] - np.median(values[max(0, a - 3) : b + 3])).max())
@@ -280,8 +280,8 @@ def _sentences(
             size = float(np.ptp(values[a:b]))
         says = FLAW_SENTENCES[what].format(size=size, rows=_rows(b - a), value=float(values[a]))
         says = says.replace(" for ", f" {unit} for ").replace(" from one", f" {unit} from one")
-        said.append(f"{name}: {says}, {_when(t, a, b)}")
-    yield from _shortened(said, f"{name}: {{}} more like these ({what})", rules)
+        remarks.append(f"{name}: {says}, {_when(t, a, b)}")
+    yield from _shortened(remarks, f"{name}: {{}} more like these ({what})", rules)
 
 
 def _when(t: Array, a: int, b: int) -> str:
@@ -292,10 +292,10 @@ def _rows(n: int) -> str:
     return "1 row" if n == 1 else f"{n} rows"
 
 
-def _shortened(said: list[str], rest: str, rules: _FlawRules) -> list[str]:
-    if len(said) <= rules.told + 1:
-        return said
-    return [*said[: rules.told], rest.format(len(said) - rules.told)]
+def _shortened(remarks: list[str], rest: str, rules: _FlawRules) -> list[str]:
+    if len(remarks) <= rules.named + 1:
+        return remarks
+    return [*remarks[: rules.named], rest.format(len(remarks) - rules.named)]
 
 
 SIGNAL_UNITS = {

@@ -48,8 +48,8 @@ class Recorded:
     def put(self, quantity: str, values: Array | None) -> "Recorded":
         """Replace the values of one quantity, or remove it."""
         if quantity in self.beside:
-            left = {name: signal for name, signal in self.beside.items() if name != quantity}
-            return replace(self, beside=left if values is None else {**left, quantity: values})
+            others = {name: signal for name, signal in self.beside.items() if name != quantity}
+            return replace(self, beside=others if values is None else {**others, quantity: values})
         change: dict[str, Any] = {quantity: values}
         return replace(self, response=replace(self.response, **change))
 

@@ -57,15 +57,15 @@ def _drifting_lean(recorded: Recorded) -> Recorded:
     flags = np.convolve(bad, np.ones(n + 1))[: len(response.t)] > 0.5
     spans = true_spans(flags)
     name, rate, t = recorded.name("phi"), recorded.name("phi_dot"), response.t
-    said = [
+    remarks = [
         f"{name}: leaves the integral of {rate} by up to {np.abs(apart[a:b]).max():.2g} rad within "
         f"{WITHIN:g} s: its filter follows something else, not free, from {t[a]:.3f} to {t[b - 1]:.3f} s"
         for a, b in spans
     ]
-    if len(said) > SPANS_TOLD + 1:
-        said = [*said[:SPANS_TOLD], f"{name}: {len(said) - SPANS_TOLD} more parts like these"]
+    if len(remarks) > SPANS_TOLD + 1:
+        remarks = [*remarks[:SPANS_TOLD], f"{name}: {len(remarks) - SPANS_TOLD} more parts like these"]
     free = np.ones(len(t), bool) if response.free is None else response.free
-    return replace(recorded, response=replace(response, free=free & ~flags)).remarked(*said)
+    return replace(recorded, response=replace(response, free=free & ~flags)).remarked(*remarks)
 
 
 def _dead_steer(recorded: Recorded) -> Recorded:
@@ -125,10 +125,10 @@ def inspect_in_memory(response: Response, refuse: bool = True) -> Response:
         raise InputError(f"{source}: wanted at least {MIN_RECORDING_ROWS} samples, found {len(t)}: record it again")
     _require_even(source, t)
     signals = {name: getattr(response, name) for name in (*response.channels, "free")}
-    found = {name: _numbers(response, name, values, len(t)) for name, values in signals.items() if values is not None}
-    if "free" in found:
-        found["free"] = found["free"].astype(bool)
-    checked = replace(response, **({"t": t} | found))  # type: ignore[arg-type]
+    arrays = {name: _numbers(response, name, values, len(t)) for name, values in signals.items() if values is not None}
+    if "free" in arrays:
+        arrays["free"] = arrays["free"].astype(bool)
+    checked = replace(response, **({"t": t} | arrays))  # type: ignore[arg-type]
     if refuse and response.phi_dot_unit == "rad/s":
         for finding in unit_checks.find_impossible_values(Recorded(checked)):
             raise InputError(f"{source}: {finding.sentence}; correct it, or say trust to analyse it all the same")

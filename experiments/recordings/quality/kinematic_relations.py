@@ -245,7 +245,7 @@ def without_pushes(measured: Array, expected: Array, rows: NDArray[np.bool_], dt
     yy, xy, xx = (_window_sums(product, half) for product in (y * y, x * y, x * x))
     tiny = np.finfo(float).tiny
     xx = np.maximum(xx, tiny)
-    left = np.maximum(yy - xy**2 / xx, tiny)
+    unexplained = np.maximum(yy - xy**2 / xx, tiny)
     explained, kinds = np.zeros(len(rows)), np.zeros(len(rows), int)
     for kind, push in enumerate(pushes):  # a push is symmetric in time, so that a convolution is a correlation
         py, px = np.convolve(y, push, "same"), np.convolve(x, push, "same")
@@ -254,13 +254,13 @@ def without_pushes(measured: Array, expected: Array, rows: NDArray[np.bool_], dt
         kinds[gain > explained] = kind
         explained = np.maximum(explained, gain)
     highest = np.append(explained[:-1] >= explained[1:], True) & np.append(True, explained[1:] > explained[:-1])
-    candidates = np.flatnonzero(highest & (explained > PUSH_EXPLAINS * left))
-    y, x, taken = measured.copy(), expected.copy(), np.zeros(len(rows), bool)
+    candidates = np.flatnonzero(highest & (explained > PUSH_EXPLAINS * unexplained))
+    y, x, assigned = measured.copy(), expected.copy(), np.zeros(len(rows), bool)
     for at in candidates[np.argsort(-explained[candidates], kind="stable")].tolist():
         first, last = max(at - half, 0), min(at + half + 1, len(rows))
-        if taken[first:last].any():
+        if assigned[first:last].any():
             continue
-        taken[first:last] = True
+        assigned[first:last] = True
         push = pushes[kinds[at]][first - at + half : last - at + half] * rows[first:last]
         for side in (y, x):
             side[first:last] -= push * (push @ side[first:last]) / (push @ push)

@@ -87,31 +87,32 @@ class UnitFinding:
 
 def check_units(recorded: Recorded) -> list[UnitFinding]:
     """Check units and signs against physics; empty when nothing contradicts."""
-    found = [] if _beyond_any_bicycle(recorded) else _check_agreement(recorded)
-    if not any(finding.clear for finding in found):  # a value that no bicycle reaches is certain, however much agrees
-        found = list(find_impossible_values(recorded)) or found
-    return [*found, *_check_gravity(recorded)]
+    findings = [] if _beyond_any_bicycle(recorded) else _check_agreement(recorded)
+    # a value that no bicycle reaches is certain, however much agrees
+    if not any(finding.clear for finding in findings):
+        findings = list(find_impossible_values(recorded)) or findings
+    return [*findings, *_check_gravity(recorded)]
 
 
 def _check_agreement(recorded: Recorded) -> list[UnitFinding]:
     """Check whether the quantities belong together; one finding with what is likely wrong where they do not."""
     s = band_passed(recorded)
-    found = list(check_relations(s))
-    wrong = [relation for relation in found if relation.alarms]
+    relations = list(check_relations(s))
+    wrong = [relation for relation in relations if relation.alarms]
     clear = bool(wrong)
-    wrong = wrong or [relation for relation in found if not relation.agrees]
+    wrong = wrong or [relation for relation in relations if not relation.agrees]
     if not wrong:
         return []
-    told = "; ".join(_factor_sentence(recorded, relation) for relation in wrong)
+    summary = "; ".join(_factor_sentence(recorded, relation) for relation in wrong)
     if all(relation.noise_explains for relation in wrong):
-        return [UnitFinding(f"{told}: noise would explain that", False)]
-    causes = _explain_misfits(s, found, {relation.name for relation in wrong})
+        return [UnitFinding(f"{summary}: noise would explain that", False)]
+    causes = _explain_misfits(s, relations, {relation.name for relation in wrong})
     likely = f"{'most likely' if clear else 'perhaps'} {' or '.join(causes)}"
     unexplained = "several columns may have a wrong unit or sign" if clear else "they hardly belong together"
     certain = bool(causes) or any(
         r.factor < 0 and abs(r.correlation) > CERTAIN_CORRELATION and r.name != "balance" for r in wrong
     )
-    return [UnitFinding(f"{told}: {likely if causes else unexplained}", clear and certain)]
+    return [UnitFinding(f"{summary}: {likely if causes else unexplained}", clear and certain)]
 
 
 def _explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: set[str]) -> list[str]:
@@ -131,23 +132,25 @@ def _explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: se
         long = float(np.sqrt(rates[0].factor * rates[1].factor))
         text = f"the times are {long:.3g} times too long (sample rate, or unit of the time column)"
         tried.append((text, replace(s, time=1.0 / long)))
-    left: dict[str, float] = {}
+    misfits: dict[str, float] = {}
     for text, mended in tried:
         after = _relations_set_right(mended, wrong)
         if after:
-            left[text] = sum(misfit(relation) for relation in after)
-    best = min(left.values(), default=0.0)
-    return sorted((text for text, size in left.items() if size < best + EQUALLY_GOOD), key=lambda text: left[text])
+            misfits[text] = sum(misfit(relation) for relation in after)
+    best = min(misfits.values(), default=0.0)
+    return sorted(
+        (text for text, size in misfits.items() if size < best + EQUALLY_GOOD), key=lambda text: misfits[text]
+    )
 
 
 def _relations_set_right(mended: BandPassed, wrong: set[str]) -> list[CheckedRelation]:
     """Find the relations of mended signals; none as soon as one of the wrong ones is still wrong, or another is."""
-    found: list[CheckedRelation] = []
+    corrected: list[CheckedRelation] = []
     for relation in check_relations(mended, spread=False):
         if relation.alarms or (relation.name in wrong and not relation.agrees):
             return []
-        found.append(relation)
-    return found if wrong <= {relation.name for relation in found} else []
+        corrected.append(relation)
+    return corrected if wrong <= {relation.name for relation in corrected} else []
 
 
 def misfit(relation: CheckedRelation) -> float:

@@ -57,10 +57,10 @@ def _content(
     unread: list[str] = []
     columns: dict[str, np.ndarray] = {}
     meta: dict[str, str] = {}
-    taken = 0
+    held = 0
 
     def collect(name: str, item: Any) -> None:
-        nonlocal taken
+        nonlocal held
         for key, value in item.attrs.items():
             if isinstance(value, str):
                 meta[f"{dotted_name(name)}.{key}"] = value
@@ -78,9 +78,9 @@ def _content(
             unread.append(name)
             return
         _require_here(item, name, path)
-        taken += _HELD * item.size * max(item.dtype.itemsize, 8)
+        held += _HELD * item.size * max(item.dtype.itemsize, 8)
         largest = math.prod(item.chunks) * item.dtype.itemsize if item.chunks else 0  # each is unpacked as a whole
-        require_memory(taken + largest, path)
+        require_memory(held + largest, path)
         if texts:
             columns[name] = np.array(item.asstr()[...], dtype=object).reshape(-1)
         else:

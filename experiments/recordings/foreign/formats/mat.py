@@ -72,19 +72,19 @@ def _unpacked_size(path: Path) -> int:
 
     The count ends where it passes `memory_for_reading`; a file of version 4 is as long as it is.
     """
-    total, left = 0, path.stat().st_size - _HEADER_BYTES
+    total, remaining = 0, path.stat().st_size - _HEADER_BYTES
     with path.open("rb") as file:
         head = file.read(_HEADER_BYTES)
         if not head.startswith(b"MATLAB 5.0"):
-            return left
+            return remaining
         tag = struct.Struct("<II" if head[-2:] == b"IM" else ">II")
-        while left >= tag.size and total <= memory_for_reading():
+        while remaining >= tag.size and total <= memory_for_reading():
             kind, length = tag.unpack(file.read(tag.size))
-            left -= tag.size
+            remaining -= tag.size
             place = file.tell()
-            total += _count_zlib(file, min(length, left)) if kind == _COMPRESSED else min(length, left)
+            total += _count_zlib(file, min(length, remaining)) if kind == _COMPRESSED else min(length, remaining)
             file.seek(place + length)
-            left -= length
+            remaining -= length
     return total
 
 
@@ -119,7 +119,9 @@ def _collect(
         called, kind = (_word(value[part]) for part in ("s0", "s2"))
         objects[name if name != "None" else called] = kind
     elif (
-        isinstance(value, np.ndarray) and value.dtype == object and not all(isinstance(one, str) for one in value.flat)
+        isinstance(value, np.ndarray)
+        and value.dtype == object
+        and not all(isinstance(text, str) for text in value.flat)
     ):
         objects[name] = f"{MATLAB_CELLS}{value.size}"
     elif isinstance(value, str):

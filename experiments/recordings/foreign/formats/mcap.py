@@ -40,8 +40,8 @@ def read(path: Path, wanted: Collection[str] = (), **_: object) -> Table:
     InputError
         The file is damaged from the beginning, takes too much memory, or needs a library that is not installed.
     """
-    found: TopicColumns = read_apart(path, lambda: _content(path, wanted))
-    return found.table(path)
+    content: TopicColumns = read_apart(path, lambda: _content(path, wanted))
+    return content.table(path)
 
 
 def _content(path: Path, wanted: Collection[str]) -> TopicColumns:
@@ -79,15 +79,15 @@ def _content(path: Path, wanted: Collection[str]) -> TopicColumns:
         except Exception as error:  # of a library that goes by what the file says
             why = "it ends early" if isinstance(error, McapError) else f"{type(error).__name__}: {error}"[:100]
             remarks.append(f"{path.name} is damaged ({why}): read up to there")
-    found = topics.result()
+    columns = topics.result()
     remarks += [f"{n} messages on {topic} are damaged and left out" for topic, n in damaged.items()]
-    if left_out and not found.columns:
+    if left_out and not columns.columns:
         topic, encoding = next(iter(left_out.items()))
         raise InputError(
             f"wanted messages in {ENCODINGS} in {path}, found {encoding[:40]!r} on {topic}; make a CSV file of it"
         )
     remarks += [f"{topic} is left out: its messages are in {encoding[:40]!r}" for topic, encoding in left_out.items()]
-    return found._replace(remarks=tuple(remarks))
+    return columns._replace(remarks=tuple(remarks))
 
 
 def _decoder(path: Path, channel: Channel, schema: Schema | None) -> Decode | None:

@@ -61,9 +61,9 @@ class Topics:
     def add(self, topic: str, log_time: int, message: Any) -> None:
         """Add a message, written down at a time [ns]."""
         times, columns = self._times.setdefault(topic, array("q")), self._columns.setdefault(topic, {})
-        found: dict[str, Any] = {}
-        _spread(message, "", found)
-        for name, value in found.items():
+        values: dict[str, Any] = {}
+        _spread(message, "", values)
+        for name, value in values.items():
             if name not in columns:
                 columns[name] = self._new(f"{topic} {name}", value)
                 require_columns_few(sum(map(len, self._columns.values())), self._path)
@@ -132,13 +132,13 @@ def _spread(value: Any, name: str, into: dict[str, Any], depth: int = 0) -> None
         for part, inner in members.items():
             path = f"{name}.{part}" if name else str(part)
             if labels and isinstance(inner, Sequence | np.ndarray) and len(inner) == len(labels):
-                for label, one in zip(labels, inner, strict=True):
-                    _spread(one, f"{path}[{label}]", into, depth + 1)
+                for label, member in zip(labels, inner, strict=True):
+                    _spread(member, f"{path}[{label}]", into, depth + 1)
             else:
                 _spread(inner, path, into, depth + 1)
     elif isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes) and len(value) <= MOST_ELEMENTS:
-        for i, one in enumerate(value):
-            _spread(one, f"{name}[{i}]", into, depth + 1)
+        for i, member in enumerate(value):
+            _spread(member, f"{name}[{i}]", into, depth + 1)
 
 
 def _members(value: Any) -> Mapping[str, Any] | None:
@@ -150,7 +150,9 @@ def _members(value: Any) -> Mapping[str, Any] | None:
     if hasattr(value, "ListFields"):
         present = {field.name for field, _ in value.ListFields()}  # zeros count as absent, and are told all the same
         known = value.DESCRIPTOR.fields
-        return {one.name: getattr(value, one.name) for one in known if not one.message_type or one.name in present}
+        return {
+            field.name: getattr(value, field.name) for field in known if not field.message_type or field.name in present
+        }
     return None
 
 
@@ -164,4 +166,4 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 def _texts(value: Any) -> Sequence[str]:
     """Texts of a list of nothing else, and of none that is too long."""
     listed = isinstance(value, Sequence) and not isinstance(value, str) and 0 < len(value) <= MOST_ELEMENTS
-    return value if listed and all(isinstance(one, str) for one in value) else ()
+    return value if listed and all(isinstance(text, str) for text in value) else ()

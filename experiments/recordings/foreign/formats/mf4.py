@@ -37,8 +37,8 @@ def read(path: Path, wanted: Collection[str] = (), **_: object) -> Table:
         asammdf is not installed, or the file is damaged or takes too much memory.
     """
     asammdf = import_extra("asammdf", path, "mf4")
-    found: TopicColumns = read_apart(path, lambda: _content(asammdf, path, wanted))
-    return found.table(path)
+    content: TopicColumns = read_apart(path, lambda: _content(asammdf, path, wanted))
+    return content.table(path)
 
 
 def _content(asammdf: Any, path: Path, wanted: Collection[str]) -> TopicColumns:
@@ -48,7 +48,7 @@ def _content(asammdf: Any, path: Path, wanted: Collection[str]) -> TopicColumns:
     topics: dict[str, str] = {}
     unread: list[str] = []
     remarks: list[str] = []
-    taken = 0
+    bytes_held = 0
     try:
         with asammdf.MDF(path) as mdf:
             for number, group in enumerate(mdf.groups):
@@ -65,8 +65,8 @@ def _content(asammdf: Any, path: Path, wanted: Collection[str]) -> TopicColumns:
                     if conversion == (_ALGEBRAIC if mdf.version >= "4" else _FORMULA_3):
                         remarks.append(f"{name} is left out: its formula is not computed; save it as numbers")
                         continue
-                    taken += _HELD * 8 * rows
-                    require_memory(taken, path)
+                    bytes_held += _HELD * 8 * rows
+                    require_memory(bytes_held, path)
                     texts = mdf.version >= "4" and conversion >= _FIRST_TEXTS
                     signal = mdf.get(group=number, index=index, raw=texts)
                     if signal.samples.ndim == 1 and signal.samples.dtype.kind in "biufSU":

@@ -1,6 +1,7 @@
 """Parquet files by pyarrow."""
 
 from collections.abc import Collection, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,11 @@ def _content(
         stated = parquet.read_metadata(path)
         require_columns_few(stated.num_columns, path)
         paths = [stated.schema.column(i).path for i in range(stated.num_columns)]
-        chosen = [is_wanted(one, wanted) for one in paths]
+        chosen = [is_wanted(name, wanted) for name in paths]
         require_memory(_HELD * _stated_size(stated, chosen), path)
         texts = [field.name for field in parquet.read_schema(path) if _is_text(types, field.type)]
         file = parquet.ParquetFile(path, read_dictionary=texts)  # a text that repeats: once
-        table = file.read([one for one, is_chosen in zip(paths, chosen, strict=True) if is_chosen], use_threads=False)
+        table = file.read(list(compress(paths, chosen)), use_threads=False)
         for _ in range(_DEEPEST):
             table = table.flatten()
         flat = [name for name, field in enumerate(table.schema) if not types.is_nested(field.type)]
@@ -68,7 +69,7 @@ def _content(
             f"wanted a Parquet file, found one that cannot be read: {path} ({first}); copy or save it again"
         ) from error
     known = (table.schema.metadata or {}).items()
-    unread = tuple(one for one, is_chosen in zip(paths, chosen, strict=True) if not is_chosen)
+    unread = tuple(unread_path for unread_path, is_chosen in zip(paths, chosen, strict=True) if not is_chosen)
     return columns, {key.decode(): value.decode() for key, value in known if _plain(key) and _plain(value)}, unread
 
 

@@ -33,8 +33,8 @@ def read(path: Path, wanted: Collection[str] = (), **_: object) -> Table:
         rosbags is not installed, or the bag is damaged or takes too much memory.
     """
     import_extra("rosbags", path, "ros")
-    found: TopicColumns = read_apart(path, lambda: _content(path, wanted))
-    return found.table(path)
+    content: TopicColumns = read_apart(path, lambda: _content(path, wanted))
+    return content.table(path)
 
 
 def _content(path: Path, wanted: Collection[str]) -> TopicColumns:
@@ -46,17 +46,17 @@ def _content(path: Path, wanted: Collection[str]) -> TopicColumns:
     damaged: dict[str, int] = {}
     try:
         with (Reader1 if path.suffix == ".bag" else Reader2)(path) as bag:
-            chosen = [one for one in bag.connections if topics.needs(one.topic)]
-            for one in chosen:
-                kind = "ros1msg" if path.suffix == ".bag" else f"ros2{one.msgdef.format.name.lower()}"
-                decoders[one.id] = decoder(path, one.msgtype, str(one.msgdef.data), kind)
-            for one, log_time, data in bag.messages(chosen) if chosen else ():
+            chosen = [connection for connection in bag.connections if topics.needs(connection.topic)]
+            for connection in chosen:
+                kind = "ros1msg" if path.suffix == ".bag" else f"ros2{connection.msgdef.format.name.lower()}"
+                decoders[connection.id] = decoder(path, connection.msgtype, str(connection.msgdef.data), kind)
+            for connection, log_time, data in bag.messages(chosen) if chosen else ():
                 try:
-                    topics.add(one.topic, log_time, decoders[one.id](data))
+                    topics.add(connection.topic, log_time, decoders[connection.id](data))
                 except (InputError, MemoryError):
                     raise
                 except Exception:
-                    damaged[one.topic] = damaged.get(one.topic, 0) + 1
+                    damaged[connection.topic] = damaged.get(connection.topic, 0) + 1
     except (InputError, MemoryError):
         raise
     except Exception as error:
@@ -95,8 +95,8 @@ def decoder(path: Path, name: str, definition: str, kind: str) -> Callable[[byte
                 types |= get_types_from_idl(part.split("\n", 1)[1] if part.startswith("IDL: ") else part)
         else:
             types = dict(get_types_from_msg(definition, name))
-        for one in _names(types):
-            _require_name(one, path)
+        for type_name in _names(types):
+            _require_name(type_name, path)
         store.register(types)
     read = store.deserialize_ros1 if kind == "ros1msg" else store.deserialize_cdr
     return lambda data: read(data, name)

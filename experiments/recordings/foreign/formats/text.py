@@ -141,10 +141,10 @@ def read(
     head = _lines(writing, 0, header_line)
     if len(head) < header_line or not head[-1].strip():
         empty = not any(_stream(writing, 0))
-        found = "an empty file" if empty else f"no header in line {header_line}"
+        header_found = "an empty file" if empty else f"no header in line {header_line}"
         remedy = "" if empty else f", or say its line with header_line {_IN_MAPPING}"
         raise InputError(
-            f"wanted a CSV file with a line of column names, found {found}: {path}; add the header{remedy}"
+            f"wanted a CSV file with a line of column names, found {header_found}: {path}; add the header{remedy}"
         )
     header, first = head[-1], header_line + skip
     row = next(_stream(writing, first), "")
@@ -171,19 +171,19 @@ def read(
 
 def _damage(writing: _Writing, names: list[str], wanted: Collection[str]) -> list[str]:
     """Remarks on damaged values of the wanted columns; refused are more than damage makes."""
-    said = []
+    remarks = []
     for line, (column, text) in writing.damaged.items():
         name = names[min(column, len(names) - 1)]
         if is_wanted(name, wanted):
             wrong = ord(_DAMAGE.findall(text)[0]) & 0xFF
-            said.append(f"byte 0x{wrong:02X} in line {line}, column {name}, is no text: that value is missing")
-    if len(said) > MOST_DAMAGED:
+            remarks.append(f"byte 0x{wrong:02X} in line {line}, column {name}, is no text: that value is missing")
+    if len(remarks) > MOST_DAMAGED:
         raise InputError(
-            f"wanted a readable CSV file, found {len(said)} lines in {writing.path} that are no text in "
-            f'{writing.encoding.removesuffix("-sig")}, first {said[0].split(":")[0]}; say encoding, such as "cp1252", '
-            f"{_IN_MAPPING}"
+            f"wanted a readable CSV file, found {len(remarks)} lines in {writing.path} that are no text in "
+            f"{writing.encoding.removesuffix('-sig')}, first {remarks[0].split(':')[0]}; say encoding, such as "
+            f'"cp1252", {_IN_MAPPING}'
         )
-    return said
+    return remarks
 
 
 def _head(path: Path) -> bytes:
@@ -260,10 +260,10 @@ def _has_decimal_commas(values: list[str]) -> bool:
 
 def _comments(writing: _Writing) -> int:
     """Lines above the names that begin with ``#``; the last of them is the line of names where a number follows it."""
-    for found, line in enumerate(_stream(writing, 0)):
+    for comments, line in enumerate(_stream(writing, 0)):
         if not line.startswith(COMMENT):
             numbers = re.match(r"\s*[-+.]?\d", line) is not None
-            return max(found - 1, 0) if numbers else found
+            return max(comments - 1, 0) if numbers else comments
     return 0
 
 

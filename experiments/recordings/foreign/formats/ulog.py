@@ -32,8 +32,8 @@ def read(path: Path, wanted: Collection[str] = (), **_: object) -> Table:
         pyulog is not installed, or the file is damaged or takes too much memory.
     """
     pyulog = import_extra("pyulog", path, "ulog")
-    found: TopicColumns = read_apart(path, lambda: _content(pyulog, path, wanted))
-    return found.table(path)
+    content: TopicColumns = read_apart(path, lambda: _content(pyulog, path, wanted))
+    return content.table(path)
 
 
 def _content(pyulog: Any, path: Path, wanted: Collection[str]) -> TopicColumns:

@@ -82,7 +82,7 @@ def _gnss_remarks(table: Table, wheel: Array, radius: float, grid: times.EvenGri
     factor = float(np.median(fixes[moving] / (radius * wheel[moving])))
     if abs(factor - 1.0) <= SAME_SPEED:
         return ()
-    told = f"{GNSS_SPEED} is {factor:.3g} times {COLUMNS[3]} times the wheel's radius of {radius:g} m"
-    likely = [name for name, of in WHEEL_MISTAKES if abs(factor / of(radius) - 1.0) <= SAME_SPEED]
+    factor_sentence = f"{GNSS_SPEED} is {factor:.3g} times {COLUMNS[3]} times the wheel's radius of {radius:g} m"
+    likely = [name for name, expected in WHEEL_MISTAKES if abs(factor / expected(radius) - 1.0) <= SAME_SPEED]
     what = f"{COLUMNS[3]} is {' or '.join(likely)}" if likely else "another radius, or a bicycle with a gear before it"
-    return (f"{told}: most likely {what}",)
+    return (f"{factor_sentence}: most likely {what}",)
