@@ -114,18 +114,18 @@ class LiveTeller:
     def _look_for_a_run(self) -> None:
         """Open the memory of the process that was meant, or of the newest."""
         if self._look is not None:
-            found = self._look()
+            areas = self._look()
         else:
-            found = layout.areas_of(self._pid) if self._pid is not None else next(layout.find_shared_areas(), None)
-        if found is None:
+            areas = layout.areas_of(self._pid) if self._pid is not None else next(layout.find_shared_areas(), None)
+        if areas is None:
             return
         try:
-            self._shared = SharedRun(found.rows, found.orders)
+            self._shared = SharedRun(areas.rows, areas.orders)
         except (OSError, ValueError):
             return
-        self._areas, self._number, self._campaign = found, 0, ""
+        self._areas, self._number, self._campaign = areas, 0, ""
         self._fits, self._fitted = [], []
-        self._server.read_run(found)
+        self._server.read_run(areas)
 
     def _tell(self, now: float) -> None:
         shared = self._shared
@@ -227,17 +227,17 @@ class LiveTeller:
 
     def _look_at_fits(self, now: float, over: bool) -> None:
         """Ask for the fits of the log as far as it is, now and then, and show those that are new."""
-        found = self._fitter.found()
-        if found is not None:
+        fits = self._fitter.found()
+        if fits is not None:
             self._next_fits = now + max(_FITS_EVERY, 4.0 * (now - self._asked_at))
-            self._show_fits(found, over)
+            self._show_fits(fits, over)
         if self._fitter.free and now >= self._next_fits and self._row:
             self._fitter.ask(self._folder)
             self._asked_at, self._next_fits = now, np.inf
 
-    def _show_fits(self, found: FoundFits, over: bool) -> None:
-        for fit, fitted in zip(found.fits, found.fitted, strict=True):
-            settled = over or (fit.t_end or 0.0) <= found.t_end - _SETTLED
+    def _show_fits(self, fits: FoundFits, over: bool) -> None:
+        for fit, fitted in zip(fits.fits, fits.fitted, strict=True):
+            settled = over or (fit.t_end or 0.0) <= fits.t_end - _SETTLED
             if not (settled and self._told_fits.is_new(fit)):
                 continue
             self._fits.append(fit)
@@ -257,9 +257,9 @@ def _fit_in_words(fit: LiveFit) -> str:
     return f"{fit.mode} at {fit.speed:.2f} m/s: measured {fit.re:+.2f} {fit.im:+.2f}i 1/s{like}{z}"
 
 
-def _with_fits(campaign: LiveCampaign, found: list[FittedWindow]) -> LiveCampaign:
+def _with_fits(campaign: LiveCampaign, windows: list[FittedWindow]) -> LiveCampaign:
     """Campaign with the mean of each condition; those of one label that only speed parts follow on it."""
-    means = condition_means(found)
+    means = condition_means(windows)
     rows = []
     for planned in campaign.conditions:
         own = [mean for mean in means if mean.label == planned.label]

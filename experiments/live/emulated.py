@@ -138,5 +138,5 @@ def play_choices(playmate: Playmate, speeds: tuple[float, float], **more: Any) -
 
 
 def _row_of(truth: PlayTruth, t: float) -> LiveRows:
-    one: dict[str, Any] = {name: [value if np.isfinite(value) else None] for name, value in truth.shown().items()}
-    return LiveRows(t=[round(t, 4)], **one, state=[int(State.DISARMED)], cause=[0])
+    columns: dict[str, Any] = {name: [value if np.isfinite(value) else None] for name, value in truth.shown().items()}
+    return LiveRows(t=[round(t, 4)], **columns, state=[int(State.DISARMED)], cause=[0])

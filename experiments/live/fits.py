@@ -113,8 +113,8 @@ class Fitter:
         except Exception as failure:  # whatever it is, the page shows the machine and must not end
             self._failed = True
             died = isinstance(failure, BrokenProcessPool)
-            found = "that their process has died" if died else f"{type(failure).__name__}: {failure}"
-            self._say(f"no more fits: wanted those of the log so far, found {found}; riderless analyze fits it later")
+            reason = "that their process has died" if died else f"{type(failure).__name__}: {failure}"
+            self._say(f"no more fits: wanted those of the log so far, found {reason}; riderless analyze fits it later")
 
 
 def _fits_with(laws: tuple[LawFile, ...], path: Path, **how: Any) -> FoundFits:

@@ -76,9 +76,9 @@ class Narrator:
         state, cause = _state_of(row["state"]), _cause_of(row["cause"])
         waiting = about.pop("waiting", False)
         over = about.pop("over", False)
-        words, left = _IN_WORDS[state], about.get("time_left")
-        if state is State.RUNNING and left is not None:
-            words = f"{words}, {left:.0f} s left"
+        words, remaining = _IN_WORDS[state], about.get("time_left")
+        if state is State.RUNNING and remaining is not None:
+            words = f"{words}, {remaining:.0f} s left"
         if state is State.DISARMED and over:
             words = "the run is over: the drive is off"
         elif state is State.DISARMED and waiting:
@@ -105,10 +105,10 @@ class Narrator:
         if state not in (State.DISARMED, State.CHECK):
             return []
         try:
-            found = obstacles_and_advice(row, self.header.rig, self.header.schedule)
+            obstacles = obstacles_and_advice(row, self.header.rig, self.header.schedule)
         except (InputError, ValueError):  # rows of an older version lack what is looked at
             return []
-        return [Obstacle(what=what, do=advice) for what, advice in found[:MOST_OBSTACLES]]
+        return [Obstacle(what=what, do=advice) for what, advice in obstacles[:MOST_OBSTACLES]]
 
     def _beyond(self, row: np.void) -> str:
         return beyond_gains(float(row["v_est"]), self.header.schedule)
@@ -137,5 +137,5 @@ def _number(row: np.void, name: str) -> float | None:
 
 def _link_errors(row: np.void) -> float | None:
     names = ("frames_bad_crc", "frames_bad_length", "frames_bad_version", "samples_lost", "write_short")
-    found = [value for name in names if (value := _number(row, name)) is not None]
-    return sum(found) if found else None
+    counts = [value for name in names if (value := _number(row, name)) is not None]
+    return sum(counts) if counts else None

@@ -163,7 +163,7 @@ class PlaySession:
 
     def _hello(self, name: str, schedule: Controller) -> LiveHello:
         toy = self.toy
-        controllers = [LiveChoice(name=one) for one in toy.controllers]
+        controllers = [LiveChoice(name=choice) for choice in toy.controllers]
         return hello_of(
             self.header(schedule),
             kind="play",
@@ -320,9 +320,9 @@ class _Ride:
         if self._fitter.free and t - self._kicked_at > _WINDOW:
             self._kicked_at = np.inf
             self._fitter.ask(self.folder)
-        if (found := self._fitter.found()) is None:
+        if (fits := self._fitter.found()) is None:
             return
-        for fit in found.fits:
+        for fit in fits.fits:
             if not self._told.is_new(fit):
                 continue
             times = {"t_start": fit.t_start, "t_end": fit.t_end}

@@ -93,12 +93,12 @@ class SharedRun:
         step = max(1, round(self.rate / MOST_ROWS_PER_SECOND))
         first = max(self._next, made - LONGEST_BATCH * step, made - self.ring_rows // 2)
         first += -first % step
-        found = [row for i in range(first, made, step) if (row := self._row(i)) is not None]
+        rows = [row for i in range(first, made, step) if (row := self._row(i)) is not None]
         self._next = made
-        if not found:
+        if not rows:
             return ""
         names = ("t", *ROW_COLUMNS, *CODES)
-        columns = {name: [row[j] for row in found] for j, name in enumerate(names)}
+        columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
         return json.dumps({"type": "rows", **columns}, separators=(",", ":"))
 
     def _row(self, i: int) -> tuple[float | int | None, ...] | None:

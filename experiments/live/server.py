@@ -79,11 +79,11 @@ def _find_page_file(path: str) -> _PageFile | None:
     parts = name.split("/")
     if any(part in ("", ".", "..") or part.startswith(".") or "\\" in part or "\0" in part for part in parts):
         return None
-    found = PAGE_FOLDER.joinpath(*parts)
-    kind = KINDS.get(found.suffix)
-    if kind is None or not found.is_file():
+    file = PAGE_FOLDER.joinpath(*parts)
+    kind = KINDS.get(file.suffix)
+    if kind is None or not file.is_file():
         return None
-    return _PageFile(found.read_bytes(), kind)
+    return _PageFile(file.read_bytes(), kind)
 
 
 PERIOD = 1.0 / 30.0  # s between two batches of rows
@@ -152,10 +152,10 @@ class _LiveServer:
             return _answer(HTTPStatus.FORBIDDEN, refusal.encode())
         if request.path.split("?")[0] == "/ws":
             return None
-        found = _find_page_file(request.path)
-        if found is None:
+        page_file = _find_page_file(request.path)
+        if page_file is None:
             return _answer(HTTPStatus.NOT_FOUND, b"there is no such file")
-        return _answer(HTTPStatus.OK, found.content, found.kind)
+        return _answer(HTTPStatus.OK, page_file.content, page_file.kind)
 
     async def _attend(self, page: ServerConnection) -> None:
         """Attend to one page for as long as it is there; nothing of one without the token is heeded."""
@@ -168,15 +168,15 @@ class _LiveServer:
         measured = Measured()
         try:
             async for text in page:
-                taken = measured.take(text)
-                if isinstance(taken, str):
+                message = measured.take(text)
+                if isinstance(message, str):
                     self.watchers.refused += 1
                     self.watchers.leave(page)  # at once: a page that does not answer keeps nobody's place
-                    await page.close(_REFUSED, taken)
+                    await page.close(_REFUSED, message)
                     return
-                press = taken.press if isinstance(taken, PageStop) else ""
+                press = message.press if isinstance(message, PageStop) else ""
                 if not press or press not in self._heard:
-                    self._heed_page(taken)
+                    self._heed_page(message)
                 if press:
                     self._heard.append(press)
                     broadcast([page], as_text(LiveHeard(press=press)))

@@ -204,10 +204,11 @@ def beside_table(rows: Sequence[BesideAuthors]) -> TextTable:
 
 def published_blocks(name: str, measured: Figure7) -> Iterator[TextBlock]:
     """Compare a table of published eigenvalues with the weave of Silver, also as if each run had been slowing."""
-    left = figure7_residuals(measured)
+    residuals = figure7_residuals(measured)
     yield Sentence(
-        f"{name}: {left.n} measured weave eigenvalues minus the frozen ones of Silver: "
-        f"Re {left.re_mean:+.3f} 1/s (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} rad/s (rms {left.im_rms:.3f})"
+        f"{name}: {residuals.n} measured weave eigenvalues minus the frozen ones of Silver: "
+        f"Re {residuals.re_mean:+.3f} 1/s (rms {residuals.re_rms:.3f}), "
+        f"Im {residuals.im_mean:+.3f} rad/s (rms {residuals.im_rms:.3f})"
     )
     rates = coasting.DECELERATIONS
     yield TextTable(
@@ -221,13 +222,13 @@ def published_blocks(name: str, measured: Figure7) -> Iterator[TextBlock]:
     )
 
 
-def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> Iterator[TextBlock]:
+def frequency_blocks(responses: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> Iterator[TextBlock]:
     """Describe loop and plant of each condition, and what could not be used."""
-    if found:
+    if responses:
         yield TextTable(
             "Frequency responses: measured beside predicted",
             ["condition", "v m/s", "lines", "chi-square", "dof", "p", "gain", "more delay ms", "steer lag ms"],
-            _frequency_rows(found),
+            _frequency_rows(responses),
             f"lines: with a coherence of {TRUSTED:g} or more; gain, delay, lag: factor on the prediction, more\n"
             "delay, and how much later than the lean rate the steer is measured, that fit all lines best, with one std",
         )
@@ -235,16 +236,16 @@ def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str]
         yield Sentence(sentence, wrapped=False)
 
 
-def _frequency_rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
+def _frequency_rows(responses: Sequence[FrequencyResponse]) -> list[list[str]]:
     """Make a row of the table for loop and plant of each condition, its repeats together."""
     made = []
-    for label, alike in _alike(found):
-        for of in ("loop", "plant"):
-            judged = goodness(alike, of)
+    for label, alike in _alike(responses):
+        for system in ("loop", "plant"):
+            judged = goodness(alike, system)
             made.append(
                 [
-                    f"{label}: {of}",
-                    f"{np.mean([one.v for one in alike]):.2f}",
+                    f"{label}: {system}",
+                    f"{np.mean([response.v for response in alike]):.2f}",
                     f"{judged.lines} of {judged.of_lines}",
                     f"{judged.chi2:.1f}",
                     str(judged.dof),
@@ -257,9 +258,9 @@ def _frequency_rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
     return made
 
 
-def _alike(found: Sequence[FrequencyResponse]) -> Iterator[tuple[str, list[FrequencyResponse]]]:
+def _alike(responses: Sequence[FrequencyResponse]) -> Iterator[tuple[str, list[FrequencyResponse]]]:
     """Frequency responses of each condition, with its label."""
-    for label in dict.fromkeys(one.label for one in found):
-        own = [one for one in found if one.label == label]
-        for part in same_speeds([one.v for one in own]):
+    for label in dict.fromkeys(response.label for response in responses):
+        own = [response for response in responses if response.label == label]
+        for part in same_speeds([response.v for response in own]):
             yield label, [own[i] for i in part]

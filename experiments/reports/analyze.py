@@ -188,11 +188,11 @@ def _listed(sources: Source | Sequence[Source]) -> list[Source]:
     """List the sources; refuses what is none. Raises InputError."""
     several = isinstance(sources, Sequence | Iterator) and not isinstance(sources, str | bytes | Source)
     given: list[Any] = list(sources) if several else [sources]  # type: ignore[arg-type]
-    for one in given:
-        if not isinstance(one, Source):
+    for source in given:
+        if not isinstance(source, Source):
             raise InputError(
-                f"analyze wants runs, responses or paths of recordings, found a {type(one).__name__}: save a table to "
-                "a file and name it with its mapping, or make a Response of it"
+                f"analyze wants runs, responses or paths of recordings, found a {type(source).__name__}: save a table "
+                "to a file and name it with its mapping, or make a Response of it"
             )
     return given
 

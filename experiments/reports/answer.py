@@ -95,8 +95,8 @@ def _joined_answer(
     if len(judged) == 1:
         first = judged[0]
         return Answer(first.explained, first.headline, (*([first.details] if first.details else []), *windows))
-    details = tuple(one.headline + (f": {one.details}" if one.details else "") for one in judged)
-    known = [one.explained for one in judged if one.explained is not None]
+    details = tuple(each.headline + (f": {each.details}" if each.details else "") for each in judged)
+    known = [each.explained for each in judged if each.explained is not None]
     return Answer(all(known) if known else None, _headline(judged), (*details, *windows))
 
 
@@ -107,14 +107,18 @@ def _on_eigenvalues(verdict: GoodnessOfFit) -> _Judged:
         return _Judged(verdict.bicycle, "eigenvalues", None, answer, "")
     advice = [power_sentence(verdict.power), measure_next(verdict.causes)]
     return _Judged(
-        verdict.bicycle, "eigenvalues", verdict.explained, verdict.sentence, "; ".join(one for one in advice if one)
+        verdict.bicycle,
+        "eigenvalues",
+        verdict.explained,
+        verdict.sentence,
+        "; ".join(sentence for sentence in advice if sentence),
     )
 
 
-def _on_frequency_responses(found: Sequence[FrequencyResponse]) -> list[_Judged]:
+def _on_frequency_responses(responses: Sequence[FrequencyResponse]) -> list[_Judged]:
     judged = []
-    for bicycle in dict.fromkeys(one.bicycle for one in found):
-        own: FrequencyGoodness = frequency_verdict([one for one in found if one.bicycle == bicycle])
+    for bicycle in dict.fromkeys(response.bicycle for response in responses):
+        own: FrequencyGoodness = frequency_verdict([response for response in responses if response.bicycle == bicycle])
         explained = None if own.headline.startswith("nothing can be said") else own.agrees
         judged.append(_Judged(bicycle, "frequency response", explained, own.headline, own.details))
     return judged
@@ -122,21 +126,21 @@ def _on_frequency_responses(found: Sequence[FrequencyResponse]) -> list[_Judged]
 
 def _headline(judged: Sequence[_Judged]) -> str:
     """One sentence about several verdicts: bicycles where they are all of one kind, else what of which bicycle."""
-    one_kind = len({one.what for one in judged}) == 1
+    one_kind = len({each.what for each in judged}) == 1
 
     def names(explained: bool | None) -> str:
-        some = [one for one in judged if one.explained is explained]
-        listed = [one.bicycle if one_kind else f"the {one.what} of {one.bicycle}" for one in some]
+        some = [each for each in judged if each.explained is explained]
+        listed = [each.bicycle if one_kind else f"the {each.what} of {each.bicycle}" for each in some]
         return ", ".join(listed[:-1]) + (" and " if len(listed) > 1 else "") + listed[-1] if listed else ""
 
-    of = "these data of " if one_kind else ""
+    subject = "these data of " if one_kind else ""
     yes, no, unknown = names(True), names(False), names(None)
     parts = []
     if no:
-        parts.append(f"theory does not explain {of}{no}")
+        parts.append(f"theory does not explain {subject}{no}")
         parts += [f"it explains {'those of ' if one_kind else ''}{yes}"] if yes else []
     elif yes:
-        parts.append(f"theory explains {of}{yes}")
+        parts.append(f"theory explains {subject}{yes}")
     if unknown:
         parts.append(f"nothing can be said of {unknown}")
     return "; ".join(parts)
@@ -151,7 +155,7 @@ def _single_windows(verdicts: Sequence[GoodnessOfFit], comparisons: Sequence[Com
         sentence = f"taken alone, {k} of {n} windows lie within {AGREEMENT:g} standard deviations of the prediction"
         if len(by_bicycle) > 1:
             sentence = f"{bicycle}: {sentence}"
-        verdict = next((one for one in verdicts if one.bicycle == bicycle), None)
+        verdict = next((each for each in verdicts if each.bicycle == bicycle), None)
         if verdict is not None and verdict.dof and not verdict.withheld:
             uncertain = any(c.segment.theory.uncertain for c in own)
             sentence += _beside_the_whole(verdict, n, k, uncertain)

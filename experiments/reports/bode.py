@@ -31,33 +31,33 @@ BODE_CURVE_POINTS = 300  # points of a predicted curve
 FIXED_LAYOUT = {"figure.constrained_layout.use": False}  # finding a layout takes longer than drawing
 
 
-def response_figure(found: FrequencyResponse, of: str) -> "Figure":
+def response_figure(response: FrequencyResponse, system: str) -> "Figure":
     """Measured lines with bars of 95 % on the predicted curves, of the "loop" or the "plant".
 
     From the top: gain, its ratio to the predicted one, phase, coherence. Lines with a coherence under `TRUSTED` are
     faint.
     """
-    responses = [one for one in found.responses if one.of == of]
+    transfers = [transfer for transfer in response.responses if transfer.of == system]
     with figure_style(FIXED_LAYOUT):
         figure = new_figure(5.5, 7.6)
         axes = figure.subplots(4, 1, sharex=True, height_ratios=(3.0, 1.5, 2.2, 1.2))
         figure.subplots_adjust(left=0.135, right=0.985, top=0.945, bottom=0.07, hspace=0.13)
-        f = np.geomspace(found.f[0], found.f[-1], BODE_CURVE_POINTS)
+        f = np.geomspace(response.f[0], response.f[-1], BODE_CURVE_POINTS)
         legend: dict[str, Any] = {}
-        for one, (colour, marker) in zip(responses, SERIES_STYLES, strict=False):
-            curve = getattr(found.theory, of)(f, one.output)
+        for transfer, (colour, marker) in zip(transfers, SERIES_STYLES, strict=False):
+            curve = getattr(response.theory, system)(f, transfer.output)
             turned = np.unwrap(np.angle(curve))
             drawn = axes[0].plot(f, np.abs(curve), color=colour)[0]
             axes[2].plot(f, np.degrees(turned), color=colour)
-            points = _lines(axes, found, one, np.interp(np.log(found.f), np.log(f), turned), colour, marker)
-            legend[OUTPUT_LABELS.get(one.output, COMMAND_LABELS[found.unit])] = (drawn, points)
-        axes[0].set(xscale="log", yscale="log", ylabel=f"gain  [per {found.unit}]")
+            points = _lines(axes, response, transfer, np.interp(np.log(response.f), np.log(f), turned), colour, marker)
+            legend[OUTPUT_LABELS.get(transfer.output, COMMAND_LABELS[response.unit])] = (drawn, points)
+        axes[0].set(xscale="log", yscale="log", ylabel=f"gain  [per {response.unit}]")
         axes[1].set_ylabel("ratio")
         axes[1].axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         axes[2].set_ylabel("phase  [deg]")
         axes[3].set(ylabel="coherence", xlabel="frequency  [Hz]", ylim=(-0.05, 1.08))
         axes[3].axhline(TRUSTED, color=MUTED_COLOUR, lw=0.8, zorder=1)
-        _limit(axes, responses)
+        _limit(axes, transfers)
         _ticks(axes)
         figure.align_ylabels(axes)
         figure.legend(legend.values(), legend.keys(), loc="upper left", bbox_to_anchor=(0.1, 1.0), ncols=3)
@@ -65,31 +65,31 @@ def response_figure(found: FrequencyResponse, of: str) -> "Figure":
 
 
 def _lines(
-    axes: "Sequence[Axes]", found: FrequencyResponse, one: Transfer, near: Array, colour: str, marker: str
+    axes: "Sequence[Axes]", response: FrequencyResponse, transfer: Transfer, near: Array, colour: str, marker: str
 ) -> Any:
     """Draw the measured lines of one response, phases turned next to the predicted ones (m,) [rad]."""
-    half = float(stdtrit(2 * found.lines.freedom, 0.5 + CONFIDENCE / 2)) * one.std
+    half = float(stdtrit(2 * response.lines.freedom, 0.5 + CONFIDENCE / 2)) * transfer.std
     below = np.minimum(half, 0.95)  # a logarithm has no place for more
-    y, ratio = np.abs(one.measured), np.abs(one.measured / one.predicted)
-    angle = np.degrees(near + np.angle(one.measured / one.predicted))
+    y, ratio = np.abs(transfer.measured), np.abs(transfer.measured / transfer.predicted)
+    angle = np.degrees(near + np.angle(transfer.measured / transfer.predicted))
     points = None
     for trusted, alpha in ((False, UNTRUSTED_OPACITY), (True, 1.0)):
-        rows = (one.coherence >= TRUSTED) == trusted
+        rows = (transfer.coherence >= TRUSTED) == trusted
         how: dict[str, Any] = {"fmt": marker, "color": colour, "alpha": alpha, **ERROR_BAR_STYLE}
-        points = axes[0].errorbar(found.f[rows], y[rows], yerr=[(below * y)[rows], (half * y)[rows]], **how)
-        axes[1].errorbar(found.f[rows], ratio[rows], yerr=(half * ratio)[rows], **how)
-        axes[2].errorbar(found.f[rows], angle[rows], yerr=np.degrees(np.minimum(half, np.pi))[rows], **how)
-        axes[3].plot(found.f[rows], one.coherence[rows], marker, color=colour, alpha=alpha, ms=3.0, mec="none")
+        points = axes[0].errorbar(response.f[rows], y[rows], yerr=[(below * y)[rows], (half * y)[rows]], **how)
+        axes[1].errorbar(response.f[rows], ratio[rows], yerr=(half * ratio)[rows], **how)
+        axes[2].errorbar(response.f[rows], angle[rows], yerr=np.degrees(np.minimum(half, np.pi))[rows], **how)
+        axes[3].plot(response.f[rows], transfer.coherence[rows], marker, color=colour, alpha=alpha, ms=3.0, mec="none")
     return points
 
 
 def _limit(axes: "Sequence[Axes]", responses: Sequence[Transfer]) -> None:
     """Show predictions and trusted lines with room around them, not the long bars of faint ones."""
     seen, ratios = [], [0.97, 1.03]
-    for one in responses:
-        trusted = one.coherence >= TRUSTED
-        seen += [*np.abs(one.predicted), *np.abs(one.measured)[trusted]]
-        ratios += [*np.abs(one.measured / one.predicted)[trusted]]
+    for transfer in responses:
+        trusted = transfer.coherence >= TRUSTED
+        seen += [*np.abs(transfer.predicted), *np.abs(transfer.measured)[trusted]]
+        ratios += [*np.abs(transfer.measured / transfer.predicted)[trusted]]
     axes[0].set_ylim(min(seen) / 1.6, max(seen) * 1.6)
     margin = 0.15 * (max(ratios) - min(ratios))
     axes[1].set_ylim(max(min(ratios) - margin, 0.0), max(ratios) + margin)

@@ -160,9 +160,9 @@ def eigenvalue_figure(
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
             legend: dict[str, Any] = {}  # label: what is drawn for it, on top of one another
-            for colour, marker, one in _styled(series):
-                label = f"{one.label} (n = {len(one.comparisons)})"
-                legend[label] = _measured(ax, one, part, colour, marker)
+            for colour, marker, group in _styled(series):
+                label = f"{group.label} (n = {len(group.comparisons)})"
+                legend[label] = _measured(ax, group, part, colour, marker)
             for curve, dashes in zip(others, ("--", ":", "-."), strict=False):
                 (legend[curve.label],) = ax.plot(curve.v, part(curve.values), color=MUTED_COLOUR, lw=1.1, ls=dashes)
             if figure7 is not None:
@@ -178,7 +178,7 @@ def eigenvalue_figure(
 
 def _styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
     """Each series with its colour and marker."""
-    return [(*SERIES_STYLES[i % len(SERIES_STYLES)], one) for i, one in enumerate(series)]
+    return [(*SERIES_STYLES[i % len(SERIES_STYLES)], group) for i, group in enumerate(series)]
 
 
 def legend_above(figure: "Figure", entries: Mapping[str, Any]) -> None:
@@ -191,21 +191,21 @@ def legend_above(figure: "Figure", entries: Mapping[str, Any]) -> None:
 
 
 def _measured(
-    ax: "Axes", one: Series, part: Callable[[np.ndarray], np.ndarray], colour: str, marker: str
+    ax: "Axes", group: Series, part: Callable[[np.ndarray], np.ndarray], colour: str, marker: str
 ) -> tuple[Any, ...]:
     """Draw a series' predicted curve and measured points; returns both for the legend."""
     drawn: tuple[Any, ...] = ()
-    if one.curve is not None:
-        drawn += tuple(ax.plot(one.curve.v, part(one.curve.values), color=colour)[:1])
-    if one.bands is not None:
-        middle, half = part(one.bands.mode), BAR_STDS * part(one.bands.std)
-        ax.fill_between(one.bands.v, middle - half, middle + half, color=colour, alpha=0.16, lw=0, zorder=0)
-    if not one.comparisons:
+    if group.curve is not None:
+        drawn += tuple(ax.plot(group.curve.v, part(group.curve.values), color=colour)[:1])
+    if group.bands is not None:
+        middle, half = part(group.bands.mode), BAR_STDS * part(group.bands.std)
+        ax.fill_between(group.bands.v, middle - half, middle + half, color=colour, alpha=0.16, lw=0, zorder=0)
+    if not group.comparisons:
         return drawn
-    v = np.array([c.window.v_mean for c in one.comparisons])
-    ends = np.array([(c.window.v_start, c.window.v_end) for c in one.comparisons])
-    y = part(np.array([complex(c.fit.re, c.fit.im) for c in one.comparisons]))
-    std = [c.fit.re_std if part is np.real else c.fit.im_std for c in one.comparisons]
+    v = np.array([c.window.v_mean for c in group.comparisons])
+    ends = np.array([(c.window.v_start, c.window.v_end) for c in group.comparisons])
+    y = part(np.array([complex(c.fit.re, c.fit.im) for c in group.comparisons]))
+    std = [c.fit.re_std if part is np.real else c.fit.im_std for c in group.comparisons]
     points = ax.errorbar(
         v,
         y,
@@ -234,8 +234,8 @@ def _published(ax: "Axes", figure7: Figure7, part: str) -> Any:
 
 def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | None) -> None:
     """Show what was measured, bars included, with room around it, not the far ends of the curves."""
-    v = [c.window.v_mean for one in series for c in one.comparisons]
-    fits = [c.fit for one in series for c in one.comparisons]
+    v = [c.window.v_mean for group in series for c in group.comparisons]
+    fits = [c.fit for group in series for c in group.comparisons]
     values = [fit.eigenvalue for fit in fits]
     if figure7 is not None:
         v += [*figure7.v_start, *figure7.v_end]
@@ -244,10 +244,10 @@ def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | 
         return
     low, high = max(0.0, min(v) - 0.6), max(v) + 0.6
     axes[0].set_xlim(low, high)
-    for one in series:
-        if one.curve is not None:
-            inside = (one.curve.v >= low) & (one.curve.v <= high)
-            values += list(one.curve.values[inside].ravel())
+    for group in series:
+        if group.curve is not None:
+            inside = (group.curve.v >= low) & (group.curve.v <= high)
+            values += list(group.curve.values[inside].ravel())
     seen = np.array(values)
     seen = seen[np.isfinite(seen)]
     for ax, y, bars in zip(axes, (seen.real, seen.imag), _bars_of(fits), strict=True):
@@ -290,8 +290,8 @@ def residual_figure(series: Sequence[Series]) -> "Figure":
         for ax, part in zip(axes, ("re", "im"), strict=True):
             everything: list[float] = []
             legend: dict[str, Any] = {}
-            for colour, marker, one in _styled(series):
-                legend[one.label], like = _residuals(ax, one, part, colour, marker)
+            for colour, marker, group in _styled(series):
+                legend[group.label], like = _residuals(ax, group, part, colour, marker)
                 everything += like
             name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
             _mean_band(ax, SampleStatistics.of(everything), unit)
@@ -306,14 +306,14 @@ def residual_figure(series: Sequence[Series]) -> "Figure":
     return figure
 
 
-def _residuals(ax: "Axes", one: Series, part: str, colour: str, marker: str) -> tuple[Any, list[float]]:
+def _residuals(ax: "Axes", group: Series, part: str, colour: str, marker: str) -> tuple[Any, list[float]]:
     """Draw one series of residuals; returns the points, and the values against like for like."""
     i = 0 if part == "re" else 1
-    v = [c.window.v_mean for c in one.comparisons]
-    measured = np.array([(c.fit.re, c.fit.im)[i] for c in one.comparisons])
-    like = measured - [(c.prediction.like.real, c.prediction.like.imag)[i] for c in one.comparisons]
-    frozen = measured - [(c.prediction.frozen.real, c.prediction.frozen.imag)[i] for c in one.comparisons]
-    joint = [c.prediction.difference_std[i] for c in one.comparisons]
+    v = [c.window.v_mean for c in group.comparisons]
+    measured = np.array([(c.fit.re, c.fit.im)[i] for c in group.comparisons])
+    like = measured - [(c.prediction.like.real, c.prediction.like.imag)[i] for c in group.comparisons]
+    frozen = measured - [(c.prediction.frozen.real, c.prediction.frozen.imag)[i] for c in group.comparisons]
+    joint = [c.prediction.difference_std[i] for c in group.comparisons]
     ax.plot(v, frozen, marker, mfc="none", mec=colour, ms=4.5, mew=0.8)
     points = ax.errorbar(
         v,
@@ -384,16 +384,16 @@ def plane_figure(series: Sequence[Series]) -> "Figure":
         figure = new_figure(5.5, 4.6)
         ax = figure.subplots()
         legend: dict[str, Any] = {}
-        for colour, marker, one in _styled(series):
-            if one.curve is not None:
-                values = one.curve.values.reshape(len(one.curve.v), -1)
+        for colour, marker, group in _styled(series):
+            if group.curve is not None:
+                values = group.curve.values.reshape(len(group.curve.v), -1)
                 ax.plot(values.real, values.imag, color=colour, lw=1.1, alpha=0.7)
-            if not one.comparisons:
+            if not group.comparisons:
                 continue
-            like = np.array([c.prediction.like for c in one.comparisons])
+            like = np.array([c.prediction.like for c in group.comparisons])
             ax.plot(like.real, like.imag, marker, mfc="none", mec=colour, ms=7.0, mew=0.8)
-            fits = [c.fit for c in one.comparisons]
-            legend[one.label] = ax.errorbar(
+            fits = [c.fit for c in group.comparisons]
+            legend[group.label] = ax.errorbar(
                 [fit.re for fit in fits],
                 [fit.im for fit in fits],
                 xerr=[BAR_STDS * fit.re_std for fit in fits],
@@ -404,7 +404,7 @@ def plane_figure(series: Sequence[Series]) -> "Figure":
             )
         ax.axvline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         ax.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
-        fits = [c.fit for one in series for c in one.comparisons]
+        fits = [c.fit for group in series for c in group.comparisons]
         if fits:
             seen, (across, up) = np.array([fit.eigenvalue for fit in fits]), _bars_of(fits)
             (left, right), (low, high) = _range_with_bars(seen.real, across), _range_with_bars(seen.imag, up)

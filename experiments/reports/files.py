@@ -45,7 +45,7 @@ def make_folder(folder: Path) -> None:
 @contextmanager
 def whole_or_gone(folder: Path) -> Iterator[None]:
     """Take away a folder that was not there before, if what makes and fills it inside the block fails."""
-    new = [one for one in (folder, *folder.parents) if not one.exists()]
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         yield
     except BaseException:  # Ctrl-C, too, leaves nothing half made

@@ -112,12 +112,12 @@ def report_on(
 
 def _unanalysed(logs: Sequence[Run], known: Collection[str]) -> list[Response]:
     """Read the runs that were not analysed, those that hold samples: the report draws them over time as well."""
-    found = []
+    responses = []
     for log in logs:
         if log.folder.name not in known:
             with suppress(InputError):
-                found.append(response_of_run(log))
-    return found
+                responses.append(response_of_run(log))
+    return responses
 
 
 def _run_row(log: Run) -> dict:

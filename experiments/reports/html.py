@@ -161,7 +161,7 @@ def _page_fields(report: ReportInput, parts: _Parts, numbers: str) -> dict[str, 
 
     windows = parts.windows
     shown = least_agreeing(windows, WINDOWS_SHOWN)
-    drawn = {one.response.source for one in parts.recordings}
+    drawn = {recording.response.source for recording in parts.recordings}
     bicycles = list({r.own_bicycle.name: r.own_bicycle for r in report.responses}.values()) if windows else []
     return {
         "title": report.title,
@@ -307,13 +307,13 @@ def _numbers(report: ReportInput, parts: _Parts) -> dict[str, Any]:
     return {
         "title": report.title,
         "answer": parts.answer.as_json(),
-        "summary": {who: found.as_json() for who, found in _summaries(windows).items()},
+        "summary": {who: pooled.as_json() for who, pooled in _summaries(windows).items()},
         "verdicts": [verdict.as_json() for verdict in report.verdicts],
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
-        "frequency_responses": [response_document(one) for one in report.frequency],
+        "frequency_responses": [response_document(response) for response in report.frequency],
         **({"course": report.course.numbers} if report.course else {}),
-        **({"foreseen": [asdict(one) for one in report.foreseen]} if report.foreseen else {}),
+        **({"foreseen": [asdict(size) for size in report.foreseen]} if report.foreseen else {}),
         "figure7": figure7_residuals(report.figure7) if report.figure7 is not None else None,
         "schedules": report.schedules,
         "timing_us": timing["rows"] if timing else [],

@@ -43,26 +43,26 @@ class _GainResult:
 
     def blocks(self) -> Iterator[TextBlock]:
         """Gain with its interval, then each eigenvalue beside the best."""
-        found = self.found
-        low, high = found.interval
+        estimate = self.found
+        low, high = estimate.interval
         yield Sentence(
             f"{self.source}: the law T = kappa ({self.v0:g} - v) phi_dot on {self.bicycle} explains these eigenvalues "
-            f"best with kappa = {found.gain:.2f} N s^2, 95 % interval {low:.2f} to {high:.2f}"
+            f"best with kappa = {estimate.gain:.2f} N s^2, 95 % interval {low:.2f} to {high:.2f}"
         )
         below = self.measured.v < self.v0
-        rows = zip(found.speeds, self.measured.re[below], self.measured.im[below], found.fitted, strict=True)
+        rows = zip(estimate.speeds, self.measured.re[below], self.measured.im[below], estimate.fitted, strict=True)
         yield TextTable(
             "Measured and with that gain",
             ["v m/s", "re", "im", "re so", "im so"],
             [[f"{v:.2f}", f"{re:.2f}", f"{im:.2f}", f"{s.real:.2f}", f"{s.imag:.2f}"] for v, re, im, s in rows],
-            f"scatter about it: {found.scatter[0]:.2f} 1/s and {found.scatter[1]:.2f} rad/s a point",
+            f"scatter about it: {estimate.scatter[0]:.2f} 1/s and {estimate.scatter[1]:.2f} rad/s a point",
         )
-        moved = ", ".join(f"{name} {pull:+.1f}" for name, pull in list(found.pulls.items())[:PULLS_TOLD])
+        moved = ", ".join(f"{name} {pull:+.1f}" for name, pull in list(estimate.pulls.items())[:PULLS_TOLD])
         if moved:
             yield Sentence(f"parameters that moved most, in their standard deviations: {moved}")
-        if len(found.left_out):
+        if len(estimate.left_out):
             yield Sentence(
-                f"left out, for the law does nothing there: {', '.join(f'{v:g}' for v in found.left_out)} m/s"
+                f"left out, for the law does nothing there: {', '.join(f'{v:g}' for v in estimate.left_out)} m/s"
             )
 
     def table(self) -> str:
@@ -71,16 +71,16 @@ class _GainResult:
 
     def as_json(self) -> dict[str, Any]:
         """Document of the gain; SI."""
-        found = self.found
+        estimate = self.found
         return {
             "source": self.source,
             "bicycle": self.bicycle,
             "v0": self.v0,
-            "gain": {"value": found.gain, "std": found.std, "interval": found.interval},
-            "scatter": found.scatter,
-            "moved_in_std": found.pulls,
-            "speeds": found.speeds,
-            "left_out": found.left_out,
+            "gain": {"value": estimate.gain, "std": estimate.std, "interval": estimate.interval},
+            "scatter": estimate.scatter,
+            "moved_in_std": estimate.pulls,
+            "speeds": estimate.speeds,
+            "left_out": estimate.left_out,
         }
 
 
@@ -128,17 +128,20 @@ def profiles_figure(several: Sequence[Profile]) -> "Figure":
     colour = SERIES_STYLES[0][0]
     with figure_style():
         figure = new_figure(2.4 * across + 0.4, 2.3 * rows + 0.3)
-        for place, one in enumerate(several, 1):
+        for place, profile in enumerate(several, 1):
             ax = figure.add_subplot(rows, across, place)
-            ax.plot(one.values, one.root**2, ".-", color=colour, ms=4.0, lw=1.0)
-            ax.axhline(one.limit**2, color=MUTED_COLOUR, lw=0.8)
-            for bound in (one.low, one.high):
+            ax.plot(profile.values, profile.root**2, ".-", color=colour, ms=4.0, lw=1.0)
+            ax.axhline(profile.limit**2, color=MUTED_COLOUR, lw=0.8)
+            for bound in (profile.low, profile.high):
                 if bound is not None:
                     ax.axvline(bound, color=MUTED_COLOUR, lw=0.8, ls=":")
-            top = max(min(HEIGHT_SHOWN * one.limit**2, float(np.max(one.root**2, initial=0.0))), 1.2 * one.limit**2)
+            top = max(
+                min(HEIGHT_SHOWN * profile.limit**2, float(np.max(profile.root**2, initial=0.0))),
+                1.2 * profile.limit**2,
+            )
             ax.set_ylim(-0.03 * top, top)
-            unit = unit_of(one.name)
-            ax.set_xlabel(f"{one.name}  [{unit}]" if unit else one.name)
+            unit = unit_of(profile.name)
+            ax.set_xlabel(f"{profile.name}  [{unit}]" if unit else profile.name)
             if (place - 1) % across == 0:
                 ax.set_ylabel("rise of -2 log L")
         figure.set_layout_engine("constrained")

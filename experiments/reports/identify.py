@@ -49,7 +49,7 @@ class IdentificationResult:
 
     def blocks(self) -> Iterator[TextBlock]:
         """Table of values with their deviations, and what cannot be told apart."""
-        found = self.found
+        fit = self.found
         yield from remark_blocks(self.responses)
         if self.misfit.unexplained:
             yield Sentence(
@@ -59,7 +59,7 @@ class IdentificationResult:
                 strong=True,
             )
         yield TextTable(
-            f"Identified from {found.windows} window{'s' * (found.windows != 1)}, {self.bicycle}",
+            f"Identified from {fit.windows} window{'s' * (fit.windows != 1)}, {self.bicycle}",
             ["quantity", "unit", "nominal", "found", "std", "moved, in std"],
             [
                 [
@@ -70,10 +70,10 @@ class IdentificationResult:
                     f"{std:.2g}",
                     number_text((value - nominal) / std if std > 0 else float("nan"), 1),
                 ]
-                for name, nominal, value, std in zip(found.names, found.nominal, found.values, found.std, strict=True)
+                for name, nominal, value, std in zip(fit.names, fit.nominal, fit.values, fit.std, strict=True)
             ],
             "std: from the scatter between windows"
-            if found.cluster_robust
+            if fit.cluster_robust
             else "std: from the coloured residual of each window; of more windows the scatter between them would count",
         )
         if 0.0 < self.misfit.factor <= MOST_USUAL:
@@ -81,35 +81,38 @@ class IdentificationResult:
                 f"std also counts what noise does not explain: {self.misfit.ratio:.1f} times the noise of the readings "
                 f"is left, as if all that is held were {self.misfit.factor:.1f} times as far off as usual"
             )
-        for name in found.at_bounds:
-            i = found.names.index(name)
+        for name in fit.at_bounds:
+            i = fit.names.index(name)
             yield Sentence(
-                f"{name} has reached {found.values[i]:.4g}, the end of what is possible or plausible "
-                f"({found.bounds[i, 0]:.3g} to {found.bounds[i, 1]:.3g}): its std says nothing"
+                f"{name} has reached {fit.values[i]:.4g}, the end of what is possible or plausible "
+                f"({fit.bounds[i, 0]:.3g} to {fit.bounds[i, 1]:.3g}): its std says nothing"
             )
-        for one, other, correlation in found.confounded():
-            yield Sentence(f"these data hardly tell {one} from {other}: correlation {correlation:+.3f}")
-        if "rolling_axis" in found.names:
+        for parameter, other, correlation in fit.confounded():
+            yield Sentence(f"these data hardly tell {parameter} from {other}: correlation {correlation:+.3f}")
+        if "rolling_axis" in fit.names:
             yield Sentence(
                 "rolling_axis cannot be told from the twisting torque of the tyres: both turn the wheels about the "
                 "vertical"
             )
-        by_noise = np.sqrt(np.diag(found.covariance - self.misfit.covariance))
-        for i, name in enumerate(found.names):
-            moved = sorted(((by[i], held) for held, by in self.misfit.shifts.items()), key=lambda one: -abs(one[0]))
+        by_noise = np.sqrt(np.diag(fit.covariance - self.misfit.covariance))
+        for i, name in enumerate(fit.names):
+            moved = sorted(((by[i], held) for held, by in self.misfit.shifts.items()), key=lambda shift: -abs(shift[0]))
             shifts = [f"{held} by {by:+.2g}" for by, held in moved[:HELD_SHOWN] if abs(by) > by_noise[i]]
             if shifts:
                 yield Sentence(
                     f"{name} depends on what is held: a usual deviation of these moves it, {', '.join(shifts)}"
                 )
-        yield Sentence(f"weighed sum of squares: {found.cost_before:.0f} as theory has it, {found.cost:.0f} so")
-        if not found.ok:
-            yield Sentence(found.status)
+        yield Sentence(f"weighed sum of squares: {fit.cost_before:.0f} as theory has it, {fit.cost:.0f} so")
+        if not fit.ok:
+            yield Sentence(fit.status)
         if self.profiles:
             yield TextTable(
                 "95 % intervals by profile likelihood, the others fitted anew",
                 ["quantity", "unit", "best", "interval"],
-                [[one.name, unit_of(one.name), f"{one.best:.5g}", one.words] for one in self.profiles],
+                [
+                    [profile.name, unit_of(profile.name), f"{profile.best:.5g}", profile.words]
+                    for profile in self.profiles
+                ],
                 f"an open side was followed for {REACH:.0f} standard deviations, or to the end of what can be",
             )
 
@@ -119,24 +122,24 @@ class IdentificationResult:
 
     def as_json(self) -> dict[str, Any]:
         """Document that `riderless identify --json` prints; SI."""
-        found = self.found
+        fit = self.found
         return {
-            "windows": found.windows,
-            "ok": found.ok,
-            "status": found.status,
+            "windows": fit.windows,
+            "ok": fit.ok,
+            "status": fit.status,
             "quantities": {
                 name: {"nominal": nominal, "value": value, "std": std, "prior": prior}
                 for name, nominal, value, std, prior in zip(
-                    found.names, found.nominal, found.values, found.std, found.prior, strict=True
+                    fit.names, fit.nominal, fit.values, fit.std, fit.prior, strict=True
                 )
             },
-            "correlation": found.correlation,
-            "confounded": found.confounded(),
-            "cost": found.cost,
-            "cost_before": found.cost_before,
-            "std_from_scatter_between_windows": found.cluster_robust,
-            "bounds": {name: bound.tolist() for name, bound in zip(found.names, found.bounds, strict=True)},
-            "at_bounds": found.at_bounds,
+            "correlation": fit.correlation,
+            "confounded": fit.confounded(),
+            "cost": fit.cost,
+            "cost_before": fit.cost_before,
+            "std_from_scatter_between_windows": fit.cluster_robust,
+            "bounds": {name: bound.tolist() for name, bound in zip(fit.names, fit.bounds, strict=True)},
+            "at_bounds": fit.at_bounds,
             "misfit": {
                 "per_noise": self.misfit.ratio,
                 "per_usual_deviation": self.misfit.factor,
@@ -144,15 +147,15 @@ class IdentificationResult:
                 "moved_by_held": self.misfit.shifts,
             },
             "profiles": {
-                one.name: {
-                    "low": one.low,
-                    "high": one.high,
-                    "words": one.words,
-                    "values": one.values,
-                    "root": one.root,
-                    "others": one.others,
+                profile.name: {
+                    "low": profile.low,
+                    "high": profile.high,
+                    "words": profile.words,
+                    "values": profile.values,
+                    "root": profile.root,
+                    "others": profile.others,
                 }
-                for one in self.profiles
+                for profile in self.profiles
             },
             "remarks": remarks_json(self.responses),
         }
@@ -221,12 +224,12 @@ def identify_parameters(
     known = theory.uncertain if prior != "none" else {}
     if prior == "usual":
         known = {name: theory.usual(name) for name in names}
-    found = identify(pieces, names, known, bounds=possible_bounds(theory, names), large_motion=True)
-    pieces = [with_large_motion(piece, found.changes, start) for piece, start in zip(pieces, found.starts, strict=True)]
-    misfit = misfit_of(pieces, found)
-    found = replace(found, covariance=found.covariance + misfit.covariance)
-    likelihood = profiles(pieces, found, jobs=jobs, on_progress=on_progress) if profile else ()
-    return IdentificationResult(found, theory.bicycle.name, misfit, tuple(likelihood), tuple(responses))
+    fit = identify(pieces, names, known, bounds=possible_bounds(theory, names), large_motion=True)
+    pieces = [with_large_motion(piece, fit.changes, start) for piece, start in zip(pieces, fit.starts, strict=True)]
+    misfit = misfit_of(pieces, fit)
+    fit = replace(fit, covariance=fit.covariance + misfit.covariance)
+    likelihood = profiles(pieces, fit, jobs=jobs, on_progress=on_progress) if profile else ()
+    return IdentificationResult(fit, theory.bicycle.name, misfit, tuple(likelihood), tuple(responses))
 
 
 def averaged_windows(responses: Sequence[Response]) -> list[AveragedWindow]:
@@ -270,9 +273,9 @@ def _responses(
         elif isinstance(source, Run):
             responses.append(response_of_run(source))
         else:
-            found = find_recordings([Path(source)])
-            read = [read_recording(path, mapping, "", bicycle, trust) for path in found]
+            recordings = find_recordings([Path(source)])
+            read = [read_recording(path, mapping, "", bicycle, trust) for path in recordings]
             responses += with_left_out(read, Path(source))
-            foreign += sum(not is_run(path) for path in found)
+            foreign += sum(not is_run(path) for path in recordings)
     refuse_unused(foreign, mapping=mapping, bicycle=bicycle)
     return responses

@@ -50,7 +50,7 @@ GAIN_TICKS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 def gain_figure(schedules: Sequence["GainSchedule"]) -> "Figure":
     """Feedback gains on the four states of the bicycle against speed, one line per design; of any drive."""
-    kinds = {_command_kind(one) for one in schedules}
+    kinds = {_command_kind(schedule) for schedule in schedules}
     on_angle, on_rate = GAIN_UNITS[kinds.pop()] if len(kinds) == 1 else ("command/rad", "command s/rad")
     names = (f"φ  [{on_angle}]", f"δ  [{on_angle}]", f"φ̇  [{on_rate}]", f"δ̇  [{on_rate}]")
     with figure_style():
@@ -205,8 +205,8 @@ def _fine_speeds(v: Array) -> Array:
 def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
     """Stack eigenvalues of speeds of which some have one more at z = 0, which is left out; far left in its place."""
     out = np.full((len(rows), max(map(len, rows))), -np.inf, complex)
-    for row, found in zip(out, rows, strict=True):
-        row[: len(found)] = found
+    for row, eigenvalues in zip(out, rows, strict=True):
+        row[: len(eigenvalues)] = eigenvalues
     return out
 
 
@@ -302,7 +302,7 @@ def _slow_range(closed: np.ndarray, free: np.ndarray) -> tuple[float, float]:
 def _draw_margins(axes: Sequence["Axes"], v: Array, margins: Sequence["Margins"]) -> None:
     """Draw margins in gain (the interval in which the factor may lie), phase and delay; none where unlimited."""
     gain, phase, delay = axes
-    down, up = np.array([one.gain for one in margins]).T
+    down, up = np.array([each.gain for each in margins]).T
     bars = np.maximum(down, LEAST_FACTOR), np.minimum(up, MOST_FACTOR)
     gain.vlines(v, *bars, color=BLUE, lw=3.0, clip_on=False)  # the first and the last stand on the edge
     gain.axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
@@ -311,8 +311,8 @@ def _draw_margins(axes: Sequence["Axes"], v: Array, margins: Sequence["Margins"]
     gain.minorticks_off()
     gain.set_title("gain margin, factors", loc="left", fontsize=10)
     for ax, title, values in (
-        (phase, "phase margin  [deg]", np.degrees([one.phase for one in margins])),
-        (delay, "delay margin  [ms]", 1e3 * np.array([one.delay for one in margins])),
+        (phase, "phase margin  [deg]", np.degrees([each.phase for each in margins])),
+        (delay, "delay margin  [ms]", 1e3 * np.array([each.delay for each in margins])),
     ):
         limited = np.where(np.isfinite(values), values, np.nan)
         ax.plot(v, limited, color=BLUE, marker="o", ms=3.5)

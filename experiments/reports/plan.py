@@ -20,14 +20,14 @@ def plan_blocks(plan: ExperimentPlan) -> Iterator[TextBlock]:
     """Tables and sentences of a plan, for the screen."""
     goal = plan.goal
     nuisance = [name for name in goal.free if name not in goal.labels]
-    for one in plan.plans:
-        yield _run_table(plan, one)
+    for sensor_plan in plan.plans:
+        yield _run_table(plan, sensor_plan)
     yield _sensor_table(plan)
     if nuisance:
         yield Sentence(f"free beside: {', '.join(nuisance)}, each within its own deviation where it has one")
-    for one in plan.plans:
-        for sentence in _told(plan, one):
-            yield Sentence(f"{_sensor_words(one.sensors)}: {sentence}")
+    for sensor_plan in plan.plans:
+        for sentence in _told(plan, sensor_plan):
+            yield Sentence(f"{_sensor_words(sensor_plan.sensors)}: {sentence}")
     for reason in plan.left_out:
         yield Sentence(f"left out: {reason}")
 
@@ -44,18 +44,18 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
         "time": plan.time,
         "plans": [
             {
-                "gyro_noise": one.sensors.gyro,
-                "steer_step": one.sensors.steer_step,
-                "accel_noise": one.sensors.accel,
-                "runs": dict(Counter(run.name for run in one.chosen)),
-                "taken": one.taken,
-                "stds": dict(zip(goal.labels, map(_number, one.stds), strict=True)),
-                "grid_stds": dict(zip(goal.labels, map(_number, one.grid_stds), strict=True)),
-                "stds_at_last": dict(zip(goal.labels, map(_number, one.stds_at_last), strict=True)),
-                "time_wanted": _number(one.time_wanted),
+                "gyro_noise": sensor_plan.sensors.gyro,
+                "steer_step": sensor_plan.sensors.steer_step,
+                "accel_noise": sensor_plan.sensors.accel,
+                "runs": dict(Counter(run.name for run in sensor_plan.chosen)),
+                "taken": sensor_plan.taken,
+                "stds": dict(zip(goal.labels, map(_number, sensor_plan.stds), strict=True)),
+                "grid_stds": dict(zip(goal.labels, map(_number, sensor_plan.grid_stds), strict=True)),
+                "stds_at_last": dict(zip(goal.labels, map(_number, sensor_plan.stds_at_last), strict=True)),
+                "time_wanted": _number(sensor_plan.time_wanted),
                 "one_run": {
                     run.name: dict(zip(goal.labels, map(_number, stds_after(goal, [run])), strict=True))
-                    for run in one.measurements
+                    for run in sensor_plan.measurements
                 },
                 "confounded": [
                     {
@@ -66,10 +66,10 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
                         "correlation_then": _number(pair.correlation_then),
                         "share_with_other_known": pair.known_better,
                     }
-                    for pair in one.confounded
+                    for pair in sensor_plan.confounded
                 ],
             }
-            for one in plan.plans
+            for sensor_plan in plan.plans
         ],
         "left_out": list(plan.left_out),
     }
@@ -84,10 +84,10 @@ def _sensor_key(sensors: Sensors) -> str:
     return f"{sensors.gyro:g}, {np.degrees(sensors.steer_step):.2g}"
 
 
-def _run_table(plan: ExperimentPlan, one: SensorPlan) -> TextTable:
-    goal, counts = plan.goal, Counter(run.name for run in one.chosen)
+def _run_table(plan: ExperimentPlan, sensor_plan: SensorPlan) -> TextTable:
+    goal, counts = plan.goal, Counter(run.name for run in sensor_plan.chosen)
     return TextTable(
-        f"One run each, with {_sensor_words(one.sensors)}",
+        f"One run each, with {_sensor_words(sensor_plan.sensors)}",
         ["run", *map(_headed, goal.labels, goal.units), "in plan"],
         [
             [
@@ -95,25 +95,25 @@ def _run_table(plan: ExperimentPlan, one: SensorPlan) -> TextTable:
                 *(f"{std:.2g}" for std in stds_after(goal, [run])),
                 str(counts[run.name]) if counts[run.name] else "-",
             ]
-            for run in one.measurements
+            for run in sensor_plan.measurements
         ],
-        f"Standard deviations after one such run of {one.measurements[0].duration:.0f} s; in plan: runs of it.",
+        f"Standard deviations after one such run of {sensor_plan.measurements[0].duration:.0f} s; in plan: runs of it.",
     )
 
 
 def _sensor_table(plan: ExperimentPlan) -> TextTable:
     goal = plan.goal
     rows = []
-    for one in plan.plans:
+    for sensor_plan in plan.plans:
         for i, label in enumerate(goal.labels):
             rows.append(
                 [
-                    _sensor_key(one.sensors) if i == 0 else "",
+                    _sensor_key(sensor_plan.sensors) if i == 0 else "",
                     label,
-                    f"{one.stds[i]:.2g}",
-                    f"{one.grid_stds[i]:.2g}",
-                    f"{one.stds_at_last[i]:.2g}",
-                    _minutes(one.time_wanted) if i == 0 else "",
+                    f"{sensor_plan.stds[i]:.2g}",
+                    f"{sensor_plan.grid_stds[i]:.2g}",
+                    f"{sensor_plan.stds_at_last[i]:.2g}",
+                    _minutes(sensor_plan.time_wanted) if i == 0 else "",
                 ]
             )
     return TextTable(
@@ -127,17 +127,18 @@ def _sensor_table(plan: ExperimentPlan) -> TextTable:
     )
 
 
-def _told(plan: ExperimentPlan, one: SensorPlan) -> Iterator[str]:
+def _told(plan: ExperimentPlan, sensor_plan: SensorPlan) -> Iterator[str]:
     """Sentences about one plan."""
     goal = plan.goal
-    yield from map(str, one.confounded)
-    for i in np.flatnonzero(goal.wanted < one.stds_at_last):
+    yield from map(str, sensor_plan.confounded)
+    for i in np.flatnonzero(goal.wanted < sensor_plan.stds_at_last):
         yield (
             f"{goal.labels[i]} +- {goal.wanted[i]:g} is never reached, however long: it stays at "
-            f"{one.stds_at_last[i]:.2g}, for the rest is known no better from elsewhere, or theory at this lean"
+            f"{sensor_plan.stds_at_last[i]:.2g}, for the rest is known no better from elsewhere, or theory at this lean"
         )
-    if np.isfinite(one.time_wanted) and one.time_wanted > plan.time:
-        yield f"what is asked for takes about {_minutes(one.time_wanted)} min, {plan.time / MINUTE:g} are planned"
+    if np.isfinite(sensor_plan.time_wanted) and sensor_plan.time_wanted > plan.time:
+        wanted = _minutes(sensor_plan.time_wanted)
+        yield f"what is asked for takes about {wanted} min, {plan.time / MINUTE:g} are planned"
 
 
 def _headed(label: str, unit: str) -> str:

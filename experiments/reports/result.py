@@ -126,7 +126,7 @@ class AnalysisResult:
         document = {"answer": self.answer.as_json(), **self.analysis.as_json()}
         document["remarks"] = remarks_json(self.responses)
         if self.frequency_responses or self.no_frequency_response:
-            document["frequency_responses"] = [frequency_document(one) for one in self.frequency_responses]
+            document["frequency_responses"] = [frequency_document(response) for response in self.frequency_responses]
             document["no_frequency_response"] = list(self.no_frequency_response)
         if self.hand_cut:
             document["beside_hand_cut"] = author_windows.beside_json(self.hand_cut)

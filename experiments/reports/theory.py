@@ -105,8 +105,8 @@ def plot_eigenvalues(
         modes = named_modes(modes, USUAL_SPEEDS if speeds is None else speeds)
     low, high = (float(modes.v.min()), float(modes.v.max())) if len(modes.v) else (np.nan, np.nan)
     if not high > low:
-        found = f"{low:g} m/s alone" if len(modes.v) else "none"
-        raise InputError(f"a plot over speed needs two speeds at least; found {found}: write --speeds 0:10:1")
+        speeds_found = f"{low:g} m/s alone" if len(modes.v) else "none"
+        raise InputError(f"a plot over speed needs two speeds at least; found {speeds_found}: write --speeds 0:10:1")
     figure = _eigenvalues_figure(name, modes, critical)
     if path is not None:
         save_figure(figure, Path(path))
@@ -199,11 +199,11 @@ def _mark_critical(ax: "Axes", modes: Modes, critical: CriticalSpeeds) -> list[f
     return shown
 
 
-def _label_modes(ax: "Axes", modes: Modes, taken: Sequence[float], low: float, high: float) -> None:
-    """Write the name of each mode on its curve, far from the others and from the speeds ``taken``."""
+def _label_modes(ax: "Axes", modes: Modes, occupied: Sequence[float], low: float, high: float) -> None:
+    """Write the name of each mode on its curve, far from the others and from the speeds ``occupied``."""
     span = float(np.ptp(modes.v))
     free = (modes.v > modes.v.min() + 0.12 * span) & (modes.v < modes.v.max() - 0.12 * span)
-    for speed in taken:
+    for speed in occupied:
         free &= np.abs(modes.v - speed) > 0.07 * span
     for mode, columns in (("weave", [0, 1]), ("capsize", [2]), ("caster", [3])):
         curve = modes.all[:, columns[0]].real

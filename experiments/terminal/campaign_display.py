@@ -58,7 +58,7 @@ class TerminalDisplay(CampaignDisplay):
     def rehearsing(self) -> Iterator[Callable[[DryRun], None]]:
         """Show a line that tells which condition was rehearsed last."""
         with telling(progress_screen, "rehearsing every condition in simulated time") as tell:
-            yield lambda one: tell(f"rehearsed {one.condition.label}: {one.said()}")
+            yield lambda rehearsal: tell(f"rehearsed {rehearsal.condition.label}: {rehearsal.said()}")
 
     @contextmanager
     def foreseeing(self) -> Iterator[Callable[[str], None]]:
@@ -153,26 +153,29 @@ def show_rehearsals(made: Sequence[DryRun], foreseen: Sequence[Foresight], as_js
     """Print peaks as shares of the limits, what is refused, and which errors the campaign would show."""
     if as_json:
         emit_json(
-            {"rehearsals": [one.as_json() for one in made], "would_see": [one.as_json() for one in foreseen]},
+            {
+                "rehearsals": [rehearsal.as_json() for rehearsal in made],
+                "would_see": [size.as_json() for size in foreseen],
+            },
         )
         return
-    rehearsed = [name for one in made for name in one.shares]
+    rehearsed = [name for rehearsal in made for name in rehearsal.shares]
     names = [name for name in ("torque", "steer_rate", "steer_command", "lean", "steer") if name in rehearsed]
     print_table(
         "Rehearsals: largest values as shares of the limits",
         ["condition", *(name.replace("_", " ") for name in names), ""],
         [
             [
-                one.condition.label,
-                *(f"{100 * one.shares[name]:.0f} %" if name in one.shares else "-" for name in names),
-                "refused" if one.refusal else "",
+                rehearsal.condition.label,
+                *(f"{100 * rehearsal.shares[name]:.0f} %" if name in rehearsal.shares else "-" for name in names),
+                "refused" if rehearsal.refusal else "",
             ]
-            for one in made
+            for rehearsal in made
         ],
     )
-    for one in made:
-        if one.refusal:
-            screen.print(one.refusal)
+    for rehearsal in made:
+        if rehearsal.refusal:
+            screen.print(rehearsal.refusal)
 
     for table in foreseen:
         _show_foresight(table)
@@ -190,20 +193,20 @@ def _show_foresight(table: Foresight) -> None:
     screen.print(table.advice())
 
 
-def show_course(course: Course, found: CampaignFindings) -> None:
+def show_course(course: Course, findings: CampaignFindings) -> None:
     """Print what an experiment that ran itself chose and knows, and where the rest is."""
     print_blocks(course_blocks(course))
-    if found.page:
-        screen.print(f"report: {found.page}", soft_wrap=True)
+    if findings.page:
+        screen.print(f"report: {findings.page}", soft_wrap=True)
 
 
-def show_finished(found: CampaignFindings, folder: Path) -> None:
+def show_finished(findings: CampaignFindings, folder: Path) -> None:
     """Print windows, frequency responses, and where the rest is."""
-    print_blocks(answer_blocks(found.analysis, found.responses, found.missing))
-    if found.analysis.responses:
-        print_blocks(analysis_blocks(found.analysis))
-    print_blocks(frequency_blocks(found.responses, found.unusable))
-    if found.responses:
+    print_blocks(answer_blocks(findings.analysis, findings.responses, findings.missing))
+    if findings.analysis.responses:
+        print_blocks(analysis_blocks(findings.analysis))
+    print_blocks(frequency_blocks(findings.responses, findings.unusable))
+    if findings.responses:
         screen.print(f"frequency responses: {folder / FREQUENCY_FILE}", soft_wrap=True)
-    if found.page:
-        screen.print(f"report: {found.page}", soft_wrap=True)
+    if findings.page:
+        screen.print(f"report: {findings.page}", soft_wrap=True)

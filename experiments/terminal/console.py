@@ -33,7 +33,7 @@ class _HarmlessConsole(Console):
 
     def print(self, *objects: Any, **how: Any) -> None:
         """Print objects as rich does, strings made harmless."""
-        super().print(*(harmless(one) if isinstance(one, str) else one for one in objects), **how)
+        super().print(*(harmless(item) if isinstance(item, str) else item for item in objects), **how)
 
     def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the parts of an object, whatever it is, made harmless but for what moves the cursor of the display."""
@@ -100,9 +100,13 @@ def print_table(
             screen.print(Text("the same rows, more columns:", style="dim"))
         t = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
         for i, width in zip(block.columns, block.widths, strict=True):
-            left = i == 0 or width < max((len(row[i]) for row in rows), default=0)
+            to_left = i == 0 or width < max((len(row[i]) for row in rows), default=0)
             t.add_column(
-                Text(columns[i]), justify="left" if left else "right", overflow="fold", min_width=width, max_width=width
+                Text(columns[i]),
+                justify="left" if to_left else "right",
+                overflow="fold",
+                min_width=width,
+                max_width=width,
             )
         for row in rows:
             t.add_row(*(Text(row[i]) for i in block.columns))
@@ -127,14 +131,14 @@ def print_verdict(where: Console, good: bool, what: str, sentence: str, room: in
         Characters for ``what``, so that the sentences of several lines stand below one another.
     """
     head = Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {harmless(what):<{room}} ")
-    found = Text(harmless(sentence))
+    words = Text(harmless(sentence))
     if not where.is_terminal or len(head) > where.width // 2:  # a port may have a long path
-        where.print(head + found, soft_wrap=True)
+        where.print(head + words, soft_wrap=True)
         return
     line = Table.grid()
     line.add_column(no_wrap=True)
     line.add_column()
-    line.add_row(head, found)
+    line.add_row(head, words)
     where.print(line)
 
 

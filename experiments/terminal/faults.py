@@ -44,11 +44,11 @@ def show_search(report: SearchReport, seed: int) -> None:
     """Print the worst cases that a search found, each with the command that plays it again."""
     screen.print(f"{report.played} cases searched with seed {seed}", style="bold")
     screen.print("danger: 1 and more is unsafe; 0.5 is a true lean at its limit under torque", soft_wrap=True)
-    for found in report.worst:
-        screen.print(f"{found.level:5.2f}  {found.threats}: {found.danger}", soft_wrap=True)
-        for complaint in found.complaints:
+    for case in report.worst:
+        screen.print(f"{case.level:5.2f}  {case.threats}: {case.danger}", soft_wrap=True)
+        for complaint in case.complaints:
             screen.print(f"       VIOLATION {complaint}", soft_wrap=True)
-        screen.print(f"       {found.replay}", soft_wrap=True)
+        screen.print(f"       {case.replay}", soft_wrap=True)
     if report.unsafe:
         screen.print(f"{report.unsafe} unsafe cases, the first after {report.first_unsafe}")
     else:

@@ -80,12 +80,12 @@ _ESTIMATES = ("phi_est", "delta_est", "phi_dot_est", "delta_dot_est", "v_est", "
 
 def obstacles(row: np.void, rig: Rig, schedule: Controller | None = None) -> list[str]:
     """Say what is in the way of arming as a row of TICK shows it, the gravest first; empty if nothing is."""
-    return [f"{found}: {advice}" for found, advice in obstacles_and_advice(row, rig, schedule)]
+    return [f"{obstacle}: {advice}" for obstacle, advice in obstacles_and_advice(row, rig, schedule)]
 
 
 def obstacles_and_advice(row: np.void, rig: Rig, schedule: Controller | None = None) -> list[tuple[str, str]]:
     """Say what is in the way of arming as a row of TICK shows it, and what to do about it, the gravest first."""
-    return [(found, ADVICE[cause]) for cause, found in (*_found(row, rig), *_other_gains(row, rig, schedule))]
+    return [(obstacle, ADVICE[cause]) for cause, obstacle in (*_found(row, rig), *_other_gains(row, rig, schedule))]
 
 
 def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:

@@ -190,9 +190,9 @@ def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
             done += 1
             show(done, len(responses), response.source)
 
-        found = analyze_responses(responses, on_progress=tell)
-        found.judge(lambda what: show(done, len(responses), what))
-        return found
+        analysis = analyze_responses(responses, on_progress=tell)
+        analysis.judge(lambda what: show(done, len(responses), what))
+        return analysis
 
 
 def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:
@@ -307,11 +307,11 @@ class Board:
         for label in labels[first : first + room]:
             done = self._done.get(label, 0)
             state = self._state.get(label) or ("done" if done >= wanted[label] else "waiting")
-            found, runs = self._so_far.of(label), f"{done} of {wanted[label]}"
-            if len(found) != 1:
+            means, runs = self._so_far.of(label), f"{done} of {wanted[label]}"
+            if len(means) != 1:
                 table.add_row(unmarked(label), state, runs, "-", "")
-            for mean in found:
-                first_words = (state, runs) if len(found) == 1 else ("", "")
+            for mean in means:
+                first_words = (state, runs) if len(means) == 1 else ("", "")
                 value = "-" if mean.eigenvalue is None else eigenvalue_text(mean.eigenvalue)
                 table.add_row(unmarked(mean.name), *first_words, value, str(mean.windows))
         return table

@@ -134,7 +134,9 @@ class RunScreen:
         """Add to the outcome of a run that never began what it waited for, and what to do."""
         if self._operator.running_since is not None or outcome.reason != "fault":
             return outcome
-        return replace(outcome, remarks=(*outcome.remarks, *(f"waited for: {one}" for one in self.waited_for)))
+        return replace(
+            outcome, remarks=(*outcome.remarks, *(f"waited for: {obstacle}" for obstacle in self.waited_for))
+        )
 
     def _show(self, lines: str, remarks: str) -> None:
         """Paint lines and sentences on a terminal; a file would keep the last picture only, without an end."""
@@ -147,9 +149,9 @@ class RunScreen:
         if operator.over_since is not None:
             return []
         if state in (State.DISARMED, State.CHECK) and not operator.interrupted:
-            found = obstacles(row, self._rig, self._schedule)
-            self.waited_for = found or self.waited_for
-            return [f"waits: {one}" for one in found[:_OBSTACLES_SHOWN]]
+            waiting = obstacles(row, self._rig, self._schedule)
+            self.waited_for = waiting or self.waited_for
+            return [f"waits: {obstacle}" for obstacle in waiting[:_OBSTACLES_SHOWN]]
         return [beyond_gains(float(row["v_est"]), self._schedule)] if state is State.RUNNING else []
 
 

@@ -63,8 +63,8 @@ class _FoxgloveBridge:
     def _pass_on(self, page: ClientConnection) -> None:
         for text in page:
             message: dict[str, Any] = json.loads(text)
-            for one in logged(message, self._clock):
-                self._channels[one.topic].log(one.content, log_time=one.log_time)
+            for entry in logged(message, self._clock):
+                self._channels[entry.topic].log(entry.content, log_time=entry.log_time)
 
     def close(self) -> None:
         """End it."""

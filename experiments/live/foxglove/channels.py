@@ -26,10 +26,10 @@ def schemas() -> dict[str, dict[str, Any]]:
         "fit": LiveFit,
         "campaign": LiveCampaign,
     }
-    found = {f"/{kind}": model.model_json_schema() for kind, model in kinds.items()}
+    by_kind = {f"/{kind}": model.model_json_schema() for kind, model in kinds.items()}
     number = {"type": ["number", "null"]}
     columns = dict.fromkeys(("t", *ROW_COLUMNS), number) | {name: {"type": "integer"} for name in CODES}
-    return {**found, _ROWS: {"title": "LiveRow", "type": "object", "properties": columns}}
+    return {**by_kind, _ROWS: {"title": "LiveRow", "type": "object", "properties": columns}}
 
 
 class Logged(NamedTuple):

@@ -86,9 +86,9 @@ class Player:
                 now = time.monotonic()
                 self._advance(now - before)
                 before = now
-                found = fitter.found()
-                if found is not None:
-                    self._found = found
+                fits = fitter.found()
+                if fits is not None:
+                    self._found = fits
                     self._begin()
 
     def _note(self, text: str) -> None:

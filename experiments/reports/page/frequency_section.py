@@ -48,17 +48,23 @@ class FrequencySection:
     @property
     def files(self) -> dict[str, Any]:
         """Figures by the names of their files."""
-        return {f"{panel.run.source}-{of}": figure for panel in self.panels for of, figure in panel.figures.items()}
+        return {
+            f"{panel.run.source}-{system}": figure for panel in self.panels for system, figure in panel.figures.items()
+        }
 
 
-def draw_section(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> FrequencySection:
+def draw_section(responses: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> FrequencySection:
     """Judge and draw; of many runs those that agree least are drawn."""
-    judged = {id(one): {of: goodness(one, of) for of in LOOP_AND_PLANT} for one in found}
-    worst = sorted(found, key=lambda one: judged[id(one)]["loop"].p)[:FREQUENCY_RUNS_SHOWN]
+    judged = {id(response): {system: goodness(response, system) for system in LOOP_AND_PLANT} for response in responses}
+    worst = sorted(responses, key=lambda response: judged[id(response)]["loop"].p)[:FREQUENCY_RUNS_SHOWN]
     panels = [
-        _FrequencyPanel(one, judged[id(one)], {of: bode.response_figure(one, of) for of in LOOP_AND_PLANT})
-        for one in found
-        if one in worst
+        _FrequencyPanel(
+            response,
+            judged[id(response)],
+            {system: bode.response_figure(response, system) for system in LOOP_AND_PLANT},
+        )
+        for response in responses
+        if response in worst
     ]
-    rows = [(one, judged[id(one)][of]) for one in found for of in LOOP_AND_PLANT]
-    return FrequencySection(frequency_verdicts(found), rows, panels, unusable)
+    rows = [(response, judged[id(response)][system]) for response in responses for system in LOOP_AND_PLANT]
+    return FrequencySection(frequency_verdicts(responses), rows, panels, unusable)

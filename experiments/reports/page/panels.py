@@ -50,7 +50,7 @@ def bicycle_panels(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -
             "shares": _shares(groups),
             "origin": origin_text(own),
             "figure7": figure7_residuals(published) if published is not None else None,
-            "curves": [*(one.curve for one in series if one.curve is not None), *others],
+            "curves": [*(group.curve for group in series if group.curve is not None), *others],
         }
         panels.append(panel)
     return panels
@@ -80,7 +80,7 @@ def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Ser
     capsize = np.full(len(speeds), complex(np.nan, np.nan))  # no imaginary part to draw
     capsize.real = np.where(followed.capsize.imag == 0.0, followed.capsize.real, np.nan)
     curves = [Curve("capsize without control", speeds, capsize)]
-    if all(one.label != "open loop" for one in series):
+    if all(group.label != "open loop" for group in series):
         curves.insert(0, Curve("weave without control", speeds, followed.weave_oscillation))
     return curves
 
@@ -98,14 +98,14 @@ def _predicted(windows: Sequence[NumberedWindow], speeds: np.ndarray) -> list[_P
     """Group the windows by what theory says moves in them, and by the curve that predicts them."""
     groups: list[_Predicted] = []
     for w in windows:
-        theory, one = w.response.own_theory, w.comparison
-        own = (group for group in groups if group.name == theory.name and _lies_on(group.curve, one))
+        theory, comparison = w.response.own_theory, w.comparison
+        own = (group for group in groups if group.name == theory.name and _lies_on(group.curve, comparison))
         group = next(own, None)
         if group is None:
             curve = Curve(theory.name, speeds, kicked_modes(theory.dynamics(), speeds))
             group = _Predicted(theory.name, theory, curve, [])
             groups.append(group)
-        group.comparisons.append(one)
+        group.comparisons.append(comparison)
     groups.sort(key=lambda group: (group.name != "open loop", group.name))
     names = [group.name for group in groups]
     return [
@@ -126,11 +126,12 @@ def _series(groups: Sequence[_Predicted], speeds: np.ndarray) -> list[Series]:
     return series
 
 
-def _lies_on(curve: Curve, one: Comparison) -> bool:
+def _lies_on(curve: Curve, comparison: Comparison) -> bool:
     """True if the eigenvalue predicted for a window is on the curve: gains of other weights have another one."""
-    modes_at = [_between(column, curve.v, one.window.v_mean) for column in np.atleast_2d(curve.values.T)]
-    near = [abs(mode - one.prediction.frozen) for mode in modes_at if np.isfinite(mode)]
-    return not near or not np.isfinite(one.prediction.frozen) or min(near) < _SAME_CURVE * abs(one.prediction.frozen)
+    modes_at = [_between(column, curve.v, comparison.window.v_mean) for column in np.atleast_2d(curve.values.T)]
+    frozen = comparison.prediction.frozen
+    near = [abs(mode - frozen) for mode in modes_at if np.isfinite(mode)]
+    return not near or not np.isfinite(frozen) or min(near) < _SAME_CURVE * abs(frozen)
 
 
 def _between(values: np.ndarray, v: np.ndarray, wanted: float) -> complex:
@@ -138,31 +139,32 @@ def _between(values: np.ndarray, v: np.ndarray, wanted: float) -> complex:
     return complex(np.interp(wanted, v, values.real), np.interp(wanted, v, values.imag))
 
 
-def _controller(one: Comparison) -> str:
+def _controller(comparison: Comparison) -> str:
     """Name of the controller in the label of a condition, "Silver firm lane 6.2 m/s"; the whole label of another."""
-    found = re.match(r"\S+ (.+?) [\d.]+ m/s", one.label)
-    return found[1] if found else one.label
+    match = re.match(r"\S+ (.+?) [\d.]+ m/s", comparison.label)
+    return match[1] if match else comparison.label
 
 
 def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
     """Band of the predicted oscillation, where theory says how uncertain its quantities are."""
     if not theory.uncertain:
         return None
-    found = [eigenvalue_band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
-    found = [one for one in found if np.isfinite(one.mode)]
-    std = np.array([complex(one.re_std, one.im_std) for one in found])
-    return Bands(np.array([one.v for one in found]), np.array([one.mode for one in found]), std)
+    bands = [eigenvalue_band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
+    bands = [band for band in bands if np.isfinite(band.mode)]
+    std = np.array([complex(band.re_std, band.im_std) for band in bands])
+    return Bands(np.array([band.v for band in bands]), np.array([band.mode for band in bands]), std)
 
 
 def _shares(groups: Sequence[_Predicted]) -> list[dict[str, Any]]:
     """Contributions to the band of each theory that has one, at the middle of the speeds measured under it."""
-    found = []
+    contributions = []
     for group in groups:
         if group.theory.uncertain:
-            band = eigenvalue_band(group.theory, float(np.median([one.window.v_mean for one in group.comparisons])))
+            v = float(np.median([comparison.window.v_mean for comparison in group.comparisons]))
+            band = eigenvalue_band(group.theory, v)
             shares = band.contributions[:SHARES_SHOWN]
-            found.append({"theory": group.name, "band": band, "shares": shares, "unit": value_unit})
-    return found
+            contributions.append({"theory": group.name, "band": band, "shares": shares, "unit": value_unit})
+    return contributions
 
 
 def panel_files(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -80,20 +80,20 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> _
     signal = _upward_axis(y[shown], *(SIGNAL_SPAN if delta is not None else SIGNAL_SPAN_ALONE))
     steer = None if delta is None else _upward_axis(delta, *STEER_SPAN)
     residual = y[inside] - fit.curve if len(fit.curve) else np.zeros(window.stop - window.start)
-    left = _upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
+    residual_axis = _upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
     thin = slice(None, None, max(1, len(fit.curve) // ENVELOPE_BINS))
     return _WindowPicture(
         number,
         time,
         signal,
-        left,
+        residual_axis,
         steer,
         _envelope_path(time, steer, t[shown], delta) if steer and delta is not None else "",
         (_envelope_path(time, signal, t[before], y[before]), _envelope_path(time, signal, t[after], y[after])),
         _envelope_path(time, signal, t[inside], y[inside]),
         _svg_path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",
-        _envelope_path(time, left, t[inside], residual),
-        float(left.at(np.zeros(1))[0]),
+        _envelope_path(time, residual_axis, t[inside], residual),
+        float(residual_axis.at(np.zeros(1))[0]),
     )
 
 

@@ -42,10 +42,10 @@ def eigenvalue_pdf(conditions: Sequence[PaperCondition], width: float, curves: S
     with figure_style({**PRINT_STYLE, "font.size": PAPER_TEXT}):
         figure = new_figure(width, 2.8 if wide else 4.2)
         axes = figure.subplots(1, 2) if wide else figure.subplots(2, 1, sharex=True)
-        v = [one.v for one in conditions]
+        v = [condition.v for condition in conditions]
         for ax, part, unit in zip(axes, ("real", "imag"), ("1/s", "rad/s"), strict=True):
             measured, half, like, frozen = (
-                [getattr(getattr(one, name), part) for one in conditions]
+                [getattr(getattr(condition, name), part) for condition in conditions]
                 for name in ("measured", "half", "like", "frozen")
             )
             bars = np.nan_to_num(half)  # none where one window gives no interval
@@ -72,15 +72,15 @@ def eigenvalue_pdf(conditions: Sequence[PaperCondition], width: float, curves: S
 
 def _draw_curves(ax: Any, part: str, curves: Sequence[PaperCurve], v: Sequence[float]) -> None:
     """Draw the curves' part inside what was measured and half a metre per second around it."""
-    labels = list(dict.fromkeys((one.bicycle, one.label) for one in curves))
+    labels = list(dict.fromkeys((curve.bicycle, curve.label) for curve in curves))
     bicycles = {bicycle for bicycle, _ in labels}
     measured = ax.get_ylim()
     drawn = set()
-    for one in curves:
-        key = (one.bicycle, one.label)
-        speeds, values = np.array(one.v), np.array([getattr(value, part) for value in one.values])
+    for curve in curves:
+        key = (curve.bicycle, curve.label)
+        speeds, values = np.array(curve.v), np.array([getattr(value, part) for value in curve.values])
         inside = (speeds >= v[0] - CURVE_ROOM) & (speeds <= v[-1] + CURVE_ROOM)
-        words = f"{one.bicycle}, {one.label}" if len(bicycles) > 1 else one.label
+        words = f"{curve.bicycle}, {curve.label}" if len(bicycles) > 1 else curve.label
         dash = DASHES[labels.index(key) % len(DASHES)]
         ax.plot(
             speeds[inside],

@@ -43,7 +43,7 @@ class PaperCondition(NamedTuple):
 
 def paper_conditions(document: Mapping[str, Any]) -> list[PaperCondition]:
     """Conditions of a report's numbers, by speed."""
-    found = [
+    conditions = [
         PaperCondition(
             label=row["label"],
             n=row["n"],
@@ -57,7 +57,7 @@ def paper_conditions(document: Mapping[str, Any]) -> list[PaperCondition]:
         for kind in document["summary"].values()
         for row in kind["pooled"]
     ]
-    return sorted(found, key=lambda one: (one.v, one.label))
+    return sorted(conditions, key=lambda condition: (condition.v, condition.label))
 
 
 class PaperCurve(NamedTuple):
@@ -71,19 +71,19 @@ class PaperCurve(NamedTuple):
 
 def paper_curves(document: Mapping[str, Any]) -> list[PaperCurve]:
     """Curves of a report's numbers; none in one of an older version."""
-    found = []
-    for one in document.get("curves", ()):
-        values = [complex(_number(re), _number(im)) for re, im in zip(one["re"], one["im"], strict=True)]
-        found.append(PaperCurve(one["bicycle"], one["label"], [_number(v) for v in one["v"]], values))
-    return found
+    curves = []
+    for curve in document.get("curves", ()):
+        values = [complex(_number(re), _number(im)) for re, im in zip(curve["re"], curve["im"], strict=True)]
+        curves.append(PaperCurve(curve["bicycle"], curve["label"], [_number(v) for v in curve["v"]], values))
+    return curves
 
 
 def curves_csv(curves: Sequence[PaperCurve]) -> str:
     """Write the curves as CSV, one row a speed."""
     rows = (
-        (one.bicycle, one.label, v, *_parts(value))
-        for one in curves
-        for v, value in zip(one.v, one.values, strict=True)
+        (curve.bicycle, curve.label, v, *_parts(value))
+        for curve in curves
+        for v, value in zip(curve.v, curve.values, strict=True)
         if value == value  # not nan
     )
     return _csv(CURVE_COLUMNS, rows)
@@ -92,8 +92,16 @@ def curves_csv(curves: Sequence[PaperCurve]) -> str:
 def conditions_csv(conditions: Sequence[PaperCondition]) -> str:
     """Write the conditions as CSV; units stand in the names of the columns."""
     rows = (
-        (one.label, one.n, one.v, one.width, *_pairs(one.measured, one.half), *_parts(one.like), *_parts(one.frozen))
-        for one in conditions
+        (
+            condition.label,
+            condition.n,
+            condition.v,
+            condition.width,
+            *_pairs(condition.measured, condition.half),
+            *_parts(condition.like),
+            *_parts(condition.frozen),
+        )
+        for condition in conditions
     )
     return _csv(CONDITION_COLUMNS, rows)
 
@@ -116,9 +124,17 @@ def conditions_tex(title: str, conditions: Sequence[PaperCondition]) -> str:
         r" & & m/s & Re, 1/s & Im, rad/s & 1/s & 1/s \\",
         r"\midrule",
     ]
-    for one in conditions:
-        re, im = (_with_half(*pair) for pair in zip(_parts(one.measured), _parts(one.half), strict=True))
-        cells = (tex_text(one.label), str(one.n), f"{one.v:.2f}", re, im, _complex(one.like), _complex(one.frozen))
+    for condition in conditions:
+        re, im = (_with_half(*pair) for pair in zip(_parts(condition.measured), _parts(condition.half), strict=True))
+        cells = (
+            tex_text(condition.label),
+            str(condition.n),
+            f"{condition.v:.2f}",
+            re,
+            im,
+            _complex(condition.like),
+            _complex(condition.frozen),
+        )
         lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
