@@ -85,7 +85,7 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Document of the summary, under the names that readers of report.json know."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**own, "pooled": [one.as_json() for one in self.pooled], "fraction": self.fraction}
+        return {**own, "pooled": [pool.as_json() for pool in self.pooled], "fraction": self.fraction}
 
     @property
     def fraction(self) -> float:
@@ -170,13 +170,15 @@ def _pooled(conditions: Sequence[Sequence[Comparison]]) -> tuple[PooledCondition
     windows those tell by their residuals.
     """
     steady = [at_one_speed(c.window for c in some) for some in conditions]
-    rows = [
-        row for some, one in zip(conditions, steady, strict=True) for row in ([some] if one else [[c] for c in some])
-    ]
+    rows: list[Sequence[Comparison]] = []
+    for some, at_speed in zip(conditions, steady, strict=True):
+        rows += [some] if at_speed else [[c] for c in some]
 
-    def pools(of: _Quantity, residual: _Quantity) -> list[PooledMean]:
-        repeats = [_known(some, of if one else residual) for some, one in zip(conditions, steady, strict=True)]
-        return pooled_means([_known(row, of) for row in rows], repeats)
+    def pools(quantity: _Quantity, residual: _Quantity) -> list[PooledMean]:
+        repeats = [
+            _known(some, quantity if at_speed else residual) for some, at_speed in zip(conditions, steady, strict=True)
+        ]
+        return pooled_means([_known(row, quantity) for row in rows], repeats)
 
     re = pools(lambda c: (c.fit.re, c.fit.re_std), _residual_re)
     im = pools(lambda c: (c.fit.im, c.fit.im_std), _residual_im)
@@ -207,9 +209,9 @@ def _residual_im(c: Comparison) -> tuple[float, float]:
     return c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]
 
 
-def _known(group: Sequence[Comparison], of: _Quantity) -> tuple[np.ndarray, np.ndarray]:
+def _known(group: Sequence[Comparison], quantity: _Quantity) -> tuple[np.ndarray, np.ndarray]:
     """Values (n,) of a quantity, and their variances, in the windows where both are known."""
-    pairs = np.array([of(c) for c in group])
+    pairs = np.array([quantity(c) for c in group])
     y, std = pairs[np.isfinite(pairs).all(axis=1)].T
     return y, std**2
 

@@ -31,11 +31,11 @@ class ConditionMean(NamedTuple):
     eigenvalue: complex | None  # 1/s; None where the speed changes, and a mean would be one at no speed
 
 
-def condition_means(found: Sequence[FittedWindow]) -> list[ConditionMean]:
+def condition_means(fitted: Sequence[FittedWindow]) -> list[ConditionMean]:
     """Mean of each condition so far, in order of appearance."""
-    names = condition_names([one.label for one in found], [one.window for one in found])
-    conditions = {name: [one for one, own in zip(found, names, strict=True) if own == name] for name in names}
-    steady = {name: own for name, own in conditions.items() if at_one_speed(one.window for one in own)}
+    names = condition_names([each.label for each in fitted], [each.window for each in fitted])
+    conditions = {name: [each for each, own in zip(fitted, names, strict=True) if own == name] for name in names}
+    steady = {name: own for name, own in conditions.items() if at_one_speed(each.window for each in own)}
     re = pooled_means([_values([(f.re, f.re_std) for _, _, f in own]) for own in steady.values()])
     im = pooled_means([_values([(f.im, f.im_std) for _, _, f in own]) for own in steady.values()])
     means = {name: complex(a.mean, b.mean) for name, a, b in zip(steady, re, im, strict=True)}

@@ -74,12 +74,15 @@ class OtherMachines:
         """Changes (n, 2, q) of lean rate and steer of a window that began with a start x (s,), in means of k rows."""
         first, last = (_shared_speed(v) for v in (window.v_start, window.v_end))
         n = (window.stop - window.start) // k
-        found = self._kept.get((first, last))
-        if found is None or len(found) < n:
+        changes = self._kept.get((first, last))
+        if changes is None or len(changes) < n:
             v = np.linspace(first, last, window.stop - window.start)
-            motions = [_averaged(_motions(one, free_response(one, v, self._dt), window.v_mean), k) for one in self._all]
-            found = self._kept[first, last] = np.stack([one - motions[0] for one in motions[1:]], axis=2)
-        return np.asarray(found[:n] @ x)
+            motions = [
+                _averaged(_motions(machine, free_response(machine, v, self._dt), window.v_mean), k)
+                for machine in self._all
+            ]
+            changes = self._kept[first, last] = np.stack([motion - motions[0] for motion in motions[1:]], axis=2)
+        return np.asarray(changes[:n] @ x)
 
     def driven(self, response: Response, v: float, k: int, n: int) -> tuple[Array, list[Array]]:
         """Covariance (2 n, 2 n) of readings in means of k rows, and roots (2 n, m) of what unit torques add to it.
@@ -99,12 +102,12 @@ class OtherMachines:
             Means.
         """
         v = _shared_speed(v)
-        found = self._driven.get((v, k))
-        if found is None or len(found[0]) < 2 * n:
+        known = self._driven.get((v, k))
+        if known is None or len(known[0]) < 2 * n:
             covariance = _reading_covariance(response, self.dynamics, v, k, n)
             roots = [root for time in TORQUE_TIMES for root in _torque_roots(self.dynamics, time, v, k * self._dt, n)]
-            found = self._driven[v, k] = covariance, roots
-        return found[0][: 2 * n, : 2 * n], [root[: 2 * n] for root in found[1]]
+            known = self._driven[v, k] = covariance, roots
+        return known[0][: 2 * n, : 2 * n], [root[: 2 * n] for root in known[1]]
 
 
 def make_stretch(c: Comparison, others: OtherMachines) -> Stretch:

@@ -92,15 +92,15 @@ def drawn_differences(dynamics: Dynamics, v: float, dt: float, influence: Array,
         return None
     noisy = noise_effects(dynamics, start.machine, v, dt, start.x)
     lean_rate, steer = difference_influence(influence, start)
-    found = lean_rate @ noisy.phi_dot + steer @ noisy.delta
-    upright = np.isfinite(found).all(axis=0)
-    return np.asarray(found[:, upright]) if np.mean(upright) > LEAST_UPRIGHT else None
+    differences = lean_rate @ noisy.phi_dot + steer @ noisy.delta
+    upright = np.isfinite(differences).all(axis=0)
+    return np.asarray(differences[:, upright]) if np.mean(upright) > LEAST_UPRIGHT else None
 
 
-def larger_covariance(one: Array, other: Array) -> Array:
-    """Covariance (p, p) that is ``one``, but in the directions in which the ``other`` is larger."""
-    sizes, vectors = np.linalg.eigh(other - one)
-    return np.asarray(one + (vectors * np.maximum(sizes, 0.0)) @ vectors.T)
+def larger_covariance(own: Array, other: Array) -> Array:
+    """Covariance (p, p) that is ``own``, but in the directions in which the ``other`` is larger."""
+    sizes, vectors = np.linalg.eigh(other - own)
+    return np.asarray(own + (vectors * np.maximum(sizes, 0.0)) @ vectors.T)
 
 
 def difference_influence(influence: Array, start: InitialState) -> tuple[Array, Array]:

@@ -56,26 +56,26 @@ def predict(segment: Segment, fit: Fit) -> Prediction:
     """
     theory, dynamics, window = segment.theory, segment.dynamics, segment.window
     start = estimate_initial_state(segment, dynamics)
-    found = like_for_like(segment, fit, start)
+    expected = like_for_like(segment, fit, start)
     linear_gain = 0.0
     curved = not (theory.linear and theory.losses.linear)
     if curved and dynamics.mechanics is not None and segment.response.phi_dot_unit == "rad/s":
         machine = machine_in(segment, dynamics)
-        straight = np.abs(_bending(machine, fit, start)) <= BENDING * np.array(found.std)
+        straight = np.abs(_bending(machine, fit, start)) <= BENDING * np.array(expected.std)
         if not (theory.losses.linear and np.all(straight)):
             bent = nonlinear_initial_state(segment, machine, start)
             if bent is not None:
                 linear_gain = -likelihood_gain(segment, bent, start)
-                start, found = bent, like_for_like(segment, fit, bent, not theory.losses.linear)
+                start, expected = bent, like_for_like(segment, fit, bent, not theory.losses.linear)
     name, frozen, status = _frozen(window, fit, dynamics, start)
-    said = [status, _through(start, theory), _bias(window, frozen, found), found.status]
+    remarks = [status, _through(start, theory), _bias(window, frozen, expected), expected.status]
     return Prediction(
         name,
         frozen,
-        found.like,
-        found.std,
-        " ".join(filter(None, said)),
-        difference_correlation=found.correlation,
+        expected.like,
+        expected.std,
+        " ".join(filter(None, remarks)),
+        difference_correlation=expected.correlation,
         nonlinear=start.nonlinear,
         lean_rate=start.peak,
         linear_gain=linear_gain,
@@ -131,13 +131,13 @@ def _through(start: InitialState, theory: Theory) -> str:
     return f"Like for like through {', '.join(parts)}, lean rate {start.peak:.2g} rad/s."
 
 
-def _bias(window: Window, frozen: complex, found: "LikeForLike") -> str:
+def _bias(window: Window, frozen: complex, expected: "LikeForLike") -> str:
     """Say what a fit should find in place of the frozen eigenvalue where the speed changes."""
-    change, bias = window.v_end - window.v_start, found.like - frozen
-    if abs(change) < SPEED_CHANGE or not (abs(bias.real) > found.std[0] or abs(bias.imag) > found.std[1]):
+    change, bias = window.v_end - window.v_start, expected.like - frozen
+    if abs(change) < SPEED_CHANGE or not (abs(bias.real) > expected.std[0] or abs(bias.imag) > expected.std[1]):
         return ""
     return (
-        f"A fit should find {found.like.real:.3f} +- {found.like.imag:.3f}i, not the frozen {frozen.real:.3f} +- "
+        f"A fit should find {expected.like.real:.3f} +- {expected.like.imag:.3f}i, not the frozen {frozen.real:.3f} +- "
         f"{frozen.imag:.3f}i, because the speed changes by {change:+.2f} m/s."
     )
 

@@ -54,9 +54,9 @@ def with_process_noise(responses: Sequence[Response], comparisons: Sequence[Comp
     """Responses with the random torques that the windows of their bicycle show, where they show any."""
     telling = {response.key: response for response in responses if may_tell(response)}
     groups = windows_by_bicycle([c for c in comparisons if c.key in telling])
-    found = {name: estimate_process_noise(group) for name, group in groups.items()}
+    noise = {name: estimate_process_noise(group) for name, group in groups.items()}
     return [
-        replace(r, process_noise=found.get(r.own_theory.bicycle.name) if r.key in telling else None) for r in responses
+        replace(r, process_noise=noise.get(r.own_theory.bicycle.name) if r.key in telling else None) for r in responses
     ]
 
 
@@ -74,11 +74,11 @@ def estimate_process_noise(group: Sequence[Comparison], fewest: int = FEWEST_WIN
     if len(group) < fewest:
         return None
     chosen = [group[i] for i in sorted({round(i) for i in np.linspace(0, len(group) - 1, MOST_WINDOWS)})]
-    found = _of_windows(chosen)
-    if found is not None and chosen[0].segment.theory.uncertain:  # of the bicycle that the motion tells of, none?
-        found = _of_windows(as_moved(chosen))
+    noise = _of_windows(chosen)
+    if noise is not None and chosen[0].segment.theory.uncertain:  # of the bicycle that the motion tells of, none?
+        noise = _of_windows(as_moved(chosen))
     lost = max(_torque_lost(c.segment.theory.losses) for c in chosen)
-    return found if found is not None and found.lean_torque > lost else None
+    return noise if noise is not None and noise.lean_torque > lost else None
 
 
 def _of_windows(chosen: Sequence[Comparison]) -> ProcessNoise | None:
@@ -101,15 +101,15 @@ def _torque_lost(losses: DriveLosses) -> float:
 def _other_machines(response: Response) -> OtherMachines:
     """Machines of a response with each of `UNCERTAIN` a little off."""
     theory = response.own_theory
-    dynamics, found = theory.dynamics(), []
+    dynamics, machines = theory.dynamics(), []
 
     def moved(name: str, step: float) -> Dynamics:
         return theory.dynamics({name: theory.nominal(name) + step * theory.usual(name)})
 
     for name in UNCERTAIN:
         other = either_side(partial(moved, name), MACHINE_STEP)
-        found.append(dynamics if other is None else other[0])  # it cannot be moved at all
-    return OtherMachines(dynamics, found, response.dt)
+        machines.append(dynamics if other is None else other[0])  # it cannot be moved at all
+    return OtherMachines(dynamics, machines, response.dt)
 
 
 class _Candidate(NamedTuple):
@@ -132,7 +132,7 @@ def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
     """
     place = TORQUE_TIMES.index(FIRST_TIME)
     tried = [np.array([np.log(s), STEER_SHARE, np.log(STEER_SHARE * s)]) for s in STRENGTHS]
-    costs = [cost(stretches, _covariance(one), place) for one in tried]
+    costs = [cost(stretches, _covariance(x), place) for x in tried]
     still = cost(stretches, np.zeros((2, 2)), place)
     if still < min(costs):
         return None
@@ -152,8 +152,8 @@ def _search(stretches: Sequence[Stretch], begin: Array, place: int) -> _Candidat
     """Search the strengths for one memory by the simplex of Nelder and Mead."""
     simplex = begin + SIMPLEX * np.vstack([np.zeros(3), np.eye(3)])
     options = {**SETTLED, "initial_simplex": simplex}
-    found = minimize(lambda one: cost(stretches, _covariance(one), place), begin, method="Nelder-Mead", options=options)
-    return _Candidate(float(found.fun), found.x, place)
+    optimum = minimize(lambda x: cost(stretches, _covariance(x), place), begin, method="Nelder-Mead", options=options)
+    return _Candidate(float(optimum.fun), optimum.x, place)
 
 
 def _covariance(numbers: Array) -> Array:
@@ -176,13 +176,13 @@ def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
     """
     sizes = np.array([torques[0, 0], torques[1, 1], torques[0, 1]])
     products, logs = 0.0, 0.0
-    for one in stretches:
-        r = len(one.columns)
-        covariance = (sizes @ one.torques[place].reshape(len(sizes), -1)).reshape(r, r)
+    for stretch in stretches:
+        r = len(stretch.columns)
+        covariance = (sizes @ stretch.torques[place].reshape(len(sizes), -1)).reshape(r, r)
         covariance.flat[:: r + 1] += 1.0
         factor = np.linalg.cholesky(covariance)
-        white = solve_triangular(factor, one.columns, lower=True, check_finite=False)
-        products = products + one.rest + white.T @ white
+        white = solve_triangular(factor, stretch.columns, lower=True, check_finite=False)
+        products = products + stretch.rest + white.T @ white
         logs += 2.0 * float(np.log(np.diag(factor)).sum())
     assert isinstance(products, np.ndarray)
     information, score = products[1:, 1:], products[1:, 0]
@@ -251,12 +251,12 @@ WORTH_A_WORD = 0.01  # of the other torque: less than that is not worth a word
 
 def noise_of_bicycles(responses: Sequence[Response]) -> Iterator[tuple[Bicycle, ProcessNoise]]:
     """Give each bicycle that random torques drove, once."""
-    told = set()
+    names = set()
     for response in responses:
         if response.process_noise is not None:
             bicycle = response.own_theory.bicycle
-            if bicycle.name not in told:
-                told.add(bicycle.name)
+            if bicycle.name not in names:
+                names.add(bicycle.name)
                 yield bicycle, response.process_noise
 
 

@@ -137,8 +137,8 @@ def _modal_fit(tau: Array, y: Array, s: ComplexArray) -> tuple[dict[int, Array],
             owner.append(k)
     phi = np.column_stack(columns)
     c = np.linalg.lstsq(phi, y, rcond=1e-12)[0]
-    of = np.array(owner)
-    waves = {int(k): phi[:, of == k] @ c[of == k] for k in dict.fromkeys(owner) if k >= 0 and s[k].imag > 0.0}
+    owners = np.array(owner)
+    waves = {int(k): phi[:, owners == k] @ c[owners == k] for k in dict.fromkeys(owner) if k >= 0 and s[k].imag > 0.0}
     return waves, phi @ c, np.column_stack([phi, tau[:, None] * phi])
 
 
@@ -153,11 +153,11 @@ def _pole_influence(samples: Array, z: complex, order: int) -> Array:
     H1 = hankel(samples[1 : rows + 1], samples[rows:])
     U, S, V = np.linalg.svd(H0, full_matrices=False)
     root = np.sqrt(S[:order])
-    left, right = U[:, :order] / root, V[:order].T / root
-    values, q = np.linalg.eig(left.T @ H1 @ right)
+    left_factor, right = U[:, :order] / root, V[:order].T / root
+    values, q = np.linalg.eig(left_factor.T @ H1 @ right)
     p = np.linalg.inv(q)
     k = int(np.argmin(np.abs(values - z)))
-    along = np.convolve(left @ p[k], right @ q[:, k])
+    along = np.convolve(left_factor @ p[k], right @ q[:, k])
     dz = np.append(0.0, along) - z * np.append(along, 0.0)
     return np.array([(dz / z).real, (dz / z).imag])
 

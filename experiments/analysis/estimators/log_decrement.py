@@ -62,9 +62,11 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     rough = _turning_points(y, dt)
     if len(rough) < MIN_EXTREMA:
         return Fit.refused(NAME, f"not identifiable: {len(rough)} extrema, wanted {MIN_EXTREMA}")
-    found = [one for k in range(len(rough)) if (one := _find_extremum(tau, y, rough, k)) is not None]
-    times, heights, *influences = (np.array([getattr(one, name) for one in found]) for name in Extremum._fields)
-    if len(found) < MIN_EXTREMA or np.any(np.diff(np.sign(np.diff(heights))) == 0):
+    extrema = [extremum for k in range(len(rough)) if (extremum := _find_extremum(tau, y, rough, k)) is not None]
+    times, heights, *influences = (
+        np.array([getattr(extremum, name) for extremum in extrema]) for name in Extremum._fields
+    )
+    if len(extrema) < MIN_EXTREMA or np.any(np.diff(np.sign(np.diff(heights))) == 0):
         return Fit.refused(NAME, "not identifiable: no extrema in turn, high and low")
     return _fit_extrema(tau, y, times, heights, *influences)
 
@@ -81,7 +83,7 @@ def _turning_points(y: Array, dt: float) -> list[int]:
     kept: list[tuple[int, int]] = []
     for k, sign in sorted(both):
         if kept and kept[-1][1] == sign:  # two of a kind: the more extreme one
-            kept[-1] = max(kept[-1], (k, sign), key=lambda one: sign * smooth[one[0]])
+            kept[-1] = max(kept[-1], (k, sign), key=lambda turn: sign * smooth[turn[0]])
         else:
             kept.append((k, sign))
     return [k for k, _ in kept]
@@ -143,9 +145,9 @@ def _polynomial_influence(x: Array, y: Array) -> Array:
     n = len(y)
     q, r = np.linalg.qr(chebyshev.chebvander(x, min(POLYNOMIAL_DEGREES[-1], n - 2)))
     # of the residual itself: its square from a difference of sums would drown in rounding
-    left = {m: np.sum((y - q[:, : m + 1] @ (q[:, : m + 1].T @ y)) ** 2) for m in POLYNOMIAL_DEGREES if m < q.shape[1]}
+    costs = {m: np.sum((y - q[:, : m + 1] @ (q[:, : m + 1].T @ y)) ** 2) for m in POLYNOMIAL_DEGREES if m < q.shape[1]}
     least = n * (1e-13 * np.ptp(y)) ** 2 + 1e-300
-    m = min(left, key=lambda m: n * np.log(left[m] + least) + m * np.log(n))
+    m = min(costs, key=lambda m: n * np.log(costs[m] + least) + m * np.log(n))
     return np.asarray(np.linalg.solve(r[: m + 1, : m + 1], q[:, : m + 1].T))
 
 

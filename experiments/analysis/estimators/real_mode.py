@@ -51,11 +51,11 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     if reason := unusable_signal(t, y, MIN_REAL_ROWS):
         return Fit.refused(NAME, reason)
     tau = t - t[0]
-    one = _search_rates(tau, y, [(a,) for a in ONE_RATE_GUESSES])
+    single = _search_rates(tau, y, [(a,) for a in ONE_RATE_GUESSES])
     two = _search_rates(tau, y, TWO_RATE_GUESSES)
     # Schwarz's criterion with two more unknowns
-    gain = len(y) * np.log(max(one.cost, 1e-300) / max(two.cost, 1e-300)) - 2 * np.log(len(y))
-    solution = two if gain > MIN_BIC_GAIN and abs(two.theta[0] - two.theta[1]) > MIN_RATE_DISTANCE else one
+    gain = len(y) * np.log(max(single.cost, 1e-300) / max(two.cost, 1e-300)) - 2 * np.log(len(y))
+    solution = two if gain > MIN_BIC_GAIN and abs(two.theta[0] - two.theta[1]) > MIN_RATE_DISTANCE else single
     rates = solution.theta
     largest, smallest = int(np.argmax(rates)), int(np.argmin(rates))
     influence = influence_matrix(solution)

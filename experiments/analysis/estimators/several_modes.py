@@ -61,20 +61,20 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     if lower[1] >= upper[1]:
         return Fit.refused(NAME, f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle")
     first = single_mode.initial_guesses(tau, y, (lower, upper), near)
-    one = minimise(single_mode.FORM, tau, y, first, (lower, upper))
+    single = minimise(single_mode.FORM, tau, y, first, (lower, upper))
     bounds = np.append(lower, single_mode.D_MIN), np.append(upper, single_mode.D_MAX)  # caster is at the lower end
-    begins = [np.append(start, a) for start in [one.theta, *first[:2]] for a in A_STARTS]
+    begins = [np.append(start, a) for start in [single.theta, *first[:2]] for a in A_STARTS]
     two = minimise(FORM, tau, y, begins, bounds)
-    probability = _akaike_weight(one, two)
-    chosen, other, share = (two, one, 1.0 - probability) if probability > 0.5 else (one, two, probability)
+    probability = _akaike_weight(single, two)
+    chosen, other, share = (two, single, 1.0 - probability) if probability > 0.5 else (single, two, probability)
     w = chosen.theta[single_mode.WAVE][1]
     if chosen is two:
-        told = f"and an extra mode of {two.theta[EXTRA_RATE]:.2g} 1/s ({probability:.0%} likely)"
+        extra = f"and an extra mode of {two.theta[EXTRA_RATE]:.2g} 1/s ({probability:.0%} likely)"
         more = dict(zip(("a", "c1", "c4", "c2", "c3"), map(float, [two.theta[EXTRA_RATE], *two.c]), strict=True))
     else:
-        told = f"alone (an extra mode is {probability:.0%} likely)"
-        more = dict(zip(("c1", "c2", "c3"), map(float, one.c), strict=True))
-    status = f"{w * tau[-1] / (2 * np.pi):.1f} cycles {told}, residual {chosen.rms:.2g} rms"
+        extra = f"alone (an extra mode is {probability:.0%} likely)"
+        more = dict(zip(("c1", "c2", "c3"), map(float, single.c), strict=True))
+    status = f"{w * tau[-1] / (2 * np.pi):.1f} cycles {extra}, residual {chosen.rms:.2g} rms"
     result = _fit_of(chosen, tau, y, status, more | {"extra": probability}, near)
     apart = other.theta[single_mode.WAVE] - chosen.theta[single_mode.WAVE]
     if not np.all(np.abs(apart) < MAX_DAMPING * w):  # another oscillation, not another opinion of this one
@@ -82,12 +82,12 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     return replace(result, covariance=result.covariance + share * np.outer(apart, apart))
 
 
-def _akaike_weight(one: ProjectionFit, two: ProjectionFit) -> float:
+def _akaike_weight(single: ProjectionFit, two: ProjectionFit) -> float:
     """Akaike's weight of the larger model (`two`), 0 to 1."""
     correlation = min(max(lag_1(two.residual), 0.0), 0.99)
     rows = len(two.residual) * (1.0 - correlation) / (1.0 + correlation)  # independent ones, of first-order noise
     least = (1e-12 * np.linalg.norm(two.curve)) ** 2 + 1e-300  # a perfect fit is no infinite evidence
-    gain = rows * np.log((one.cost + least) / (two.cost + least)) - 2.0 * EXTRA_PARAMETERS
+    gain = rows * np.log((single.cost + least) / (two.cost + least)) - 2.0 * EXTRA_PARAMETERS
     return float(1.0 / (1.0 + np.exp(-np.clip(gain / 2.0, -700.0, 700.0))))
 
 

@@ -165,7 +165,7 @@ def _linear(phi: Array, y: Array) -> tuple[Array, Array, Array]:
     rates) gets c = 0: the curve is right without it.
     """
     n, m = phi.shape
-    q, r, c, left = np.zeros((m, n)), np.zeros((m, m)), np.zeros(m), y.copy()
+    q, r, c, residual = np.zeros((m, n)), np.zeros((m, m)), np.zeros(m), y.copy()
     for j in range(m):
         _less(q[j], -1.0, phi[:, j])
         size = np.sqrt(inner_product(q[j], q[j]))
@@ -180,12 +180,12 @@ def _linear(phi: Array, y: Array) -> tuple[Array, Array, Array]:
         for i in range(n):
             q[j, i] /= r[j, j]
         c[j] = inner_product(q[j], y)
-        _less(left, c[j], q[j])
+        _less(residual, c[j], q[j])
     for j in range(m - 1, -1, -1):
         for i in range(j + 1, m):
             c[j] -= r[j, i] * c[i]
         c[j] = c[j] / r[j, j]
-    return q, c, left
+    return q, c, residual
 
 
 @njit(cache=True, nogil=True)

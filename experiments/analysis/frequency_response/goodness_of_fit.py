@@ -149,10 +149,10 @@ class ResponseGoodness:
         """Effect of gain, delay and lag of the steer, in words, and what they do not explain."""
         if not np.isfinite(self.gain_std):
             return "too few lines tell a gain, a delay and a lag of the steer"
-        left = "" if self.p_left >= SIGNIFICANCE else ", which they do not explain"
+        rest = "" if self.p_left >= SIGNIFICANCE else ", which they do not explain"
         return (
             f"{self.gain:.4f} ± {self.gain_std:.4f} of the predicted gain, {self.late} would leave a chi-square of "
-            f"{self.chi2_left:.1f} with {self.dof - FREED} degrees of freedom{left}"
+            f"{self.chi2_left:.1f} with {self.dof - FREED} degrees of freedom{rest}"
         )
 
     @property
@@ -164,27 +164,27 @@ class ResponseGoodness:
         )
 
 
-def goodness(found: Sequence[FrequencyResponse] | FrequencyResponse, of: str) -> ResponseGoodness:
+def goodness(responses: Sequence[FrequencyResponse] | FrequencyResponse, system: str) -> ResponseGoodness:
     """Goodness of fit of one run, or of several of one bicycle together.
 
     Parameters
     ----------
-    found : FrequencyResponse or sequence of FrequencyResponse
-    of : str
+    responses : FrequencyResponse or sequence of FrequencyResponse
+    system : str
         "loop" or "plant".
     """
-    return _goodness((found,) if isinstance(found, FrequencyResponse) else tuple(found), of)
+    return _goodness((responses,) if isinstance(responses, FrequencyResponse) else tuple(responses), system)
 
 
 @lru_cache(maxsize=64)  # the first line, the section and the numbers of a report ask for the same
-def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodness:
-    parts = [_Part.of_run(one, of) for one in several]
-    n, of_lines = sum(len(part.f) for part in parts), sum(len(one.f) for one in several)
+def _goodness(several: tuple[FrequencyResponse, ...], system: str) -> ResponseGoodness:
+    parts = [_Part.of_run(response, system) for response in several]
+    n, of_lines = sum(len(part.f) for part in parts), sum(len(response.f) for response in several)
     dof = 2 * len(JUDGED_OUTPUTS) * n
     if not n:
         nan = float("nan")
-        return ResponseGoodness(of, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, nan, nan, None)
-    names = list(dict.fromkeys(name for one in several for name in one.slopes))
+        return ResponseGoodness(system, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, nan, nan, None)
+    names = list(dict.fromkeys(name for response in several for name in response.slopes))
     prior = np.asarray(np.linalg.inv(_correlation(several, names)), float)
     moved, shifts = _moved(parts, names, prior)
     chi2 = float(moved @ prior @ moved) + sum(part.chi2(shift) for part, shift in zip(parts, shifts, strict=True))
@@ -195,9 +195,9 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodne
         shape[:, :, 0], shape[:, :, 1], shape[:, JUDGED_OUTPUTS.index("delta"), 2] = 1.0, late[:, None], late
     best, std = _best(parts, [part.q for part in parts], shapes, np.zeros((FREED, FREED)))
     log_gain, delay, lag = best.tolist()
-    left = sum(part.chi2(np.asarray(shape @ best, complex)) for part, shape in zip(parts, shapes, strict=True))
+    chi2_left = sum(part.chi2(np.asarray(shape @ best, complex)) for part, shape in zip(parts, shapes, strict=True))
     return ResponseGoodness(
-        of=of,
+        of=system,
         lines=n,
         of_lines=of_lines,
         chi2=chi2,
@@ -209,8 +209,8 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodne
         delay_std=float(std[1]),
         lag=lag,
         lag_std=float(std[2]),
-        chi2_left=left,
-        largest=max((part.largest for part in parts if len(part.f)), key=lambda one: one.deviations),
+        chi2_left=chi2_left,
+        largest=max((part.largest for part in parts if len(part.f)), key=lambda residual: residual.deviations),
     )
 
 
@@ -226,13 +226,13 @@ class _Part:
     covariance: ComplexArray
 
     @classmethod
-    def of_run(cls, run: FrequencyResponse, of: str) -> "_Part":
-        ratio, covariance = run.ratios(of)
-        seen = run.lines.coherence[:, : len(JUDGED_OUTPUTS if of == "loop" else RESPONSE_CHANNELS)]
+    def of_run(cls, run: FrequencyResponse, system: str) -> "_Part":
+        ratio, covariance = run.ratios(system)
+        seen = run.lines.coherence[:, : len(JUDGED_OUTPUTS if system == "loop" else RESPONSE_CHANNELS)]
         trusted = np.all(seen >= TRUSTED, axis=1)
         ratio, covariance = ratio[trusted], covariance[trusted]
         relative = covariance / (ratio[:, :, None] * ratio[:, None, :].conj())
-        return cls(run, of, trusted, run.f[trusted], np.log(ratio), relative)
+        return cls(run, system, trusted, run.f[trusted], np.log(ratio), relative)
 
     def slopes(self, names: Sequence[str]) -> ComplexArray:
         """Change of the logarithms of the prediction by one standard deviation of each quantity, (m, p, k)."""
@@ -341,12 +341,12 @@ def step_down(d: ComplexArray, covariance: ComplexArray, freedom: int) -> Array:
     return total
 
 
-def response_document(found: FrequencyResponse) -> dict[str, Any]:
+def response_document(response: FrequencyResponse) -> dict[str, Any]:
     """Document of every number of a run, the goodness of fit included."""
-    judged = {of: goodness(found, of) for of in ("loop", "plant")}
+    judged = {system: goodness(response, system) for system in ("loop", "plant")}
     return {
-        **found.as_json(),
-        "goodness": {of: one.as_json() for of, one in judged.items()},
+        **response.as_json(),
+        "goodness": {system: verdict.as_json() for system, verdict in judged.items()},
     }
 
 
@@ -364,25 +364,25 @@ class FrequencyGoodness:
         return f"{self.headline}: {self.details}" if self.details else self.headline
 
 
-def frequency_verdict(found: Sequence[FrequencyResponse]) -> FrequencyGoodness:
+def frequency_verdict(responses: Sequence[FrequencyResponse]) -> FrequencyGoodness:
     """Verdict on all runs of one bicycle together."""
-    loop, plant = goodness(found, "loop"), goodness(found, "plant")
+    loop, plant = goodness(responses, "loop"), goodness(responses, "plant")
     if loop.largest is None or plant.largest is None:
         return FrequencyGoodness(
-            False, f"nothing can be said of the frequency response of {found[0].bicycle}", loop.sentence
+            False, f"nothing can be said of the frequency response of {responses[0].bicycle}", loop.sentence
         )
     headline = (
-        f"the frequency response of {found[0].bicycle} {'agrees' if loop.agrees else 'does not agree'} with theory"
+        f"the frequency response of {responses[0].bicycle} {'agrees' if loop.agrees else 'does not agree'} with theory"
     )
-    if len(found) > 1:
-        headline += f" ({sum(goodness(one, 'loop').agrees for one in found)} of {len(found)} runs do)"
+    if len(responses) > 1:
+        headline += f" ({sum(goodness(response, 'loop').agrees for response in responses)} of {len(responses)} runs do)"
     details = f"loop {loop.numbers}; {loop.largest.sentence}"
     if not loop.agrees:
         details += f"; the plant's {'agrees' if plant.agrees else f'does not either; {plant.factor}'}"
     return FrequencyGoodness(loop.agrees, headline, details)
 
 
-def frequency_verdicts(found: Sequence[FrequencyResponse]) -> list[FrequencyGoodness]:
+def frequency_verdicts(responses: Sequence[FrequencyResponse]) -> list[FrequencyGoodness]:
     """Verdict on each bicycle."""
-    bicycles = dict.fromkeys(one.bicycle for one in found)
-    return [frequency_verdict([one for one in found if one.bicycle == name]) for name in bicycles]
+    bicycles = dict.fromkeys(response.bicycle for response in responses)
+    return [frequency_verdict([response for response in responses if response.bicycle == name]) for name in bicycles]

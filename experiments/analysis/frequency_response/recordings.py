@@ -59,11 +59,11 @@ def recorded_response(response: Response) -> FrequencyResponse:
     measured = {"phi_dot": response.phi_dot, "delta": response.delta, "T": response.T_delta}
     rows = [_end_to_end(measured[name], parts) for name in RESPONSE_CHANNELS]
     simulated = [predicting.response(response.T_played[a:b]) for a, b in parts]
-    predicted = [_joined([one[name] for one in simulated]) for name in RESPONSE_CHANNELS]
+    predicted = [_joined([channels[name] for channels in simulated]) for name in RESPONSE_CHANNELS]
     played = _end_to_end(response.T_played, parts)
     rate = 1.0 / response.dt
-    found = measure_lines(played, np.array(rows), np.array(predicted), rate, _band(played, rate))
-    if not len(found.f):
+    lines = measure_lines(played, np.array(rows), np.array(predicted), rate, _band(played, rate))
+    if not len(lines.f):
         raise InputError(
             f"the known torque of {response.source} fills too narrow a band for a frequency response: record longer"
         )
@@ -73,22 +73,22 @@ def recorded_response(response: Response) -> FrequencyResponse:
         response.label,
         theory.bicycle.name,
         v,
-        found.f,
-        transfers(found, predicting),
+        lines.f,
+        transfers(lines, predicting),
         predicting,
-        found,
-        predicted_slopes(theory.uncertain, move, found.f),
+        lines,
+        predicted_slopes(theory.uncertain, move, lines.f),
         move,
         correlation=theory.correlation,
     )
 
 
-def add_recorded(response: Response, found: list[FrequencyResponse], unusable: list[str]) -> None:
-    """Add the response of a recording with a known torque to ``found``, or to ``unusable`` the reason for none."""
+def add_recorded(response: Response, responses: list[FrequencyResponse], unusable: list[str]) -> None:
+    """Add the response of a recording with a known torque to ``responses``, or to ``unusable`` the reason for none."""
     if not played_parts(response):
         return
     try:
-        found.append(recorded_response(response))
+        responses.append(recorded_response(response))
     except InputError as error:
         unusable.append(str(error))
 

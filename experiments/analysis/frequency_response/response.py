@@ -144,7 +144,7 @@ class FrequencyResponse:
         )
 
     def _repr_html_(self) -> str:
-        rows = {f"{one.of}, {one.output}": one.summary for one in self.responses}
+        rows = {f"{transfer.of}, {transfer.output}": transfer.summary for transfer in self.responses}
         title = f"Frequency response of {self.source}, {self.bicycle} at {self.v:.2f} m/s, {len(self.f)} lines"
         return value_table(title, rows)
 
@@ -180,7 +180,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
         )
     predicted = theory.response(r)
     band, rate = (run.header.excitation.f_low, run.header.excitation.f_high), run.header.rig.rate / one_of
-    found = measure_lines(r, outputs, np.array([predicted[name] for name in RESPONSE_CHANNELS]), rate, band)
+    lines = measure_lines(r, outputs, np.array([predicted[name] for name in RESPONSE_CHANNELS]), rate, band)
     whole = theory_of(run.header, run.header.bicycle, run.ticks)
     move = mover(whole, lambda changes: build(*whole.variant(changes)))
     return FrequencyResponse(
@@ -188,23 +188,23 @@ def frequency_response(run: Run) -> FrequencyResponse:
         run.header.label,
         whole.bicycle.name,
         v,
-        found.f,
-        transfers(found, theory),
+        lines.f,
+        transfers(lines, theory),
         theory,
-        found,
-        predicted_slopes(whole.uncertain, move, found.f),
+        lines,
+        predicted_slopes(whole.uncertain, move, lines.f),
         move,
         COMMAND_UNITS[run.header.drive_kind],
         whole.correlation,
     )
 
 
-def add_response(run: Run, found: list[FrequencyResponse], unusable: list[str]) -> None:
-    """Add the response of a run of ours that played a torque to ``found``, or to ``unusable`` the reason for none."""
+def add_response(run: Run, responses: list[FrequencyResponse], unusable: list[str]) -> None:
+    """Add the response of a run that played a torque to ``responses``, or the reason for none to ``unusable``."""
     if not plays(run.header):
         return
     try:
-        found.append(frequency_response(run))
+        responses.append(frequency_response(run))
     except InputError as error:
         unusable.append(str(error))
 
@@ -244,10 +244,10 @@ def _played_part(run: Run, settings: Excitation) -> tuple[Array, Array, float, f
     return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"])), held, one_of
 
 
-def ratios(found: SpectralLines, of: str) -> tuple[ComplexArray, ComplexArray]:
+def ratios(lines: SpectralLines, system: str) -> tuple[ComplexArray, ComplexArray]:
     """`FrequencyResponse.ratios` of the loop's lines."""
-    g, covariance = found.ratio, found.covariance
-    if of == "loop":
+    g, covariance = lines.ratio, lines.covariance
+    if system == "loop":
         return g[:, JUDGED_COLUMNS], covariance[:, JUDGED_COLUMNS, JUDGED_COLUMNS]
     torque = g[:, TORQUE_COLUMN, None]
     q = g[:, JUDGED_COLUMNS] / torque
@@ -257,18 +257,18 @@ def ratios(found: SpectralLines, of: str) -> tuple[ComplexArray, ComplexArray]:
     return q, J @ covariance @ J.conj().swapaxes(1, 2)
 
 
-def transfers(found: SpectralLines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
+def transfers(lines: SpectralLines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
     """Responses of the loop, three of them, and of the plant, two."""
-    transfers, f = [], found.f
+    transfers, f = [], lines.f
     for i, output in enumerate(RESPONSE_CHANNELS):
-        predicted, coherence = theory.loop(f, output), found.coherence[:, i]
-        std = relative_std(coherence, found.bins)
-        transfers.append(Transfer("loop", output, found.ratio[:, i] * predicted, predicted, std, coherence))
-    q, covariance = ratios(found, "plant")
+        predicted, coherence = theory.loop(f, output), lines.coherence[:, i]
+        std = relative_std(coherence, lines.bins)
+        transfers.append(Transfer("loop", output, lines.ratio[:, i] * predicted, predicted, std, coherence))
+    q, covariance = ratios(lines, "plant")
     for i, output in enumerate(JUDGED_OUTPUTS):
         predicted = theory.plant(f, output)
         std = np.sqrt(0.5 * covariance[:, i, i].real) / np.abs(q[:, i])
-        coherence = np.minimum(found.coherence[:, i], found.coherence[:, TORQUE_COLUMN])
+        coherence = np.minimum(lines.coherence[:, i], lines.coherence[:, TORQUE_COLUMN])
         transfers.append(Transfer("plant", output, q[:, i] * predicted, predicted, std, coherence))
     return tuple(transfers)
 
@@ -324,22 +324,24 @@ def predicted_slopes(
     slopes = {}
     for name in names:
         up, down = (move({name: sign * SLOPE_STEP}) for sign in (1.0, -1.0))
-        loop, plant = (np.log(predicted_ratio(up, down, of, f)) / (2.0 * SLOPE_STEP) for of in ("loop", "plant"))
+        loop, plant = (
+            np.log(predicted_ratio(up, down, system, f)) / (2.0 * SLOPE_STEP) for system in ("loop", "plant")
+        )
         slopes[name] = np.asarray(loop, complex), np.asarray(plant, complex)
     return slopes
 
 
-def predicted_ratio(one: ExcitedLoop, other: ExcitedLoop, of: str, f: Array) -> ComplexArray:
+def predicted_ratio(loop: ExcitedLoop, other: ExcitedLoop, system: str, f: Array) -> ComplexArray:
     """Predictions of one theory over those of another, (m, 2), in the order of `JUDGED_OUTPUTS`.
 
     Parameters
     ----------
-    one, other : ExcitedLoop
-    of : str
+    loop, other : ExcitedLoop
+    system : str
         "loop" or "plant".
     f : (m,)
         Frequencies [Hz].
     """
     return np.array(
-        [getattr(one, of)(f, output) / getattr(other, of)(f, output) for output in JUDGED_OUTPUTS], complex
+        [getattr(loop, system)(f, output) / getattr(other, system)(f, output) for output in JUDGED_OUTPUTS], complex
     ).T

@@ -34,7 +34,7 @@ def make_window(response: Response, start: int, stop: int, rule: str = "given") 
     middle = 0.5 * (t[0] + t[-1])
     slope, v_mean = np.polyfit(t - middle, v, 1)
     half = slope * (t[-1] - middle)
-    left = v - (v_mean + slope * (t - middle))
+    residual = v - (v_mean + slope * (t - middle))
     return Window(
         source=response.source,
         start=start,
@@ -45,16 +45,16 @@ def make_window(response: Response, start: int, stop: int, rule: str = "given") 
         v_start=float(v_mean - half),
         v_end=float(v_mean + half),
         rule=rule,
-        v_std=_std_of_mean(left),
+        v_std=_std_of_mean(residual),
     )
 
 
-def _std_of_mean(left: Array) -> float:
+def _std_of_mean(residual: Array) -> float:
     """Standard deviation of a mean by what is left (n,) about it, whose rows may hang together (first-order)."""
-    square = float(left @ left)
+    square = float(residual @ residual)
     if not square > 0.0:
         return 0.0
-    n, r = len(left), max(float(left[1:] @ left[:-1]) / square, 0.0)
+    n, r = len(residual), max(float(residual[1:] @ residual[:-1]) / square, 0.0)
     return float(np.sqrt(square / n / max(n * (1.0 - r) / (1.0 + r), 1.0)))
 
 
@@ -135,12 +135,12 @@ def row_of_next_push(s: Array, noise: float, rules: WindowRules) -> int | None:
     a recording wants marks. A push into a motion still going on is no sudden rise above what was just before, so
     the rule that finds kicks misses it.
     """
-    found = find_swings(s, max(rules.unrest * abs(s[0]), rules.unrest_noise * noise)) if len(s) else []
-    size = [abs(s[b] - s[a]) for a, b in found]
-    for i in range(1, len(found)):
+    swings = find_swings(s, max(rules.unrest * abs(s[0]), rules.unrest_noise * noise)) if len(s) else []
+    size = [abs(s[b] - s[a]) for a, b in swings]
+    for i in range(1, len(swings)):
         smallest = min(size[:i])
         if smallest < size[0] and size[i] > rules.again * smallest and size[i] - smallest > rules.pushed * size[0]:
-            return found[i][0]
+            return swings[i][0]
     return None
 
 
@@ -216,8 +216,9 @@ def _leaves_more_than_noise(measured: Array, line: Array, smooth: Array, dt: flo
     """Is a speed (n,) no line? A sensor that tells one in some rows only shows no noise from row to row: never so."""
     if np.median(np.abs(np.diff(measured, 3))) <= SPEED_ROUNDING * np.abs(measured).max():
         return False
-    n, taken = len(measured), PARABOLA_SHARE * len(measured) * dt / SMOOTHED
-    left, less = float(np.sum((measured - line) ** 2)), float(np.sum((measured - smooth) ** 2))
-    if not 0.0 < less < left:
+    n, parameters = len(measured), PARABOLA_SHARE * len(measured) * dt / SMOOTHED
+    rest, less = float(np.sum((measured - line) ** 2)), float(np.sum((measured - smooth) ** 2))
+    if not 0.0 < less < rest:
         return False
-    return bool(fdtrc(taken - 2.0, n - taken, (left - less) / (taken - 2.0) / (less / (n - taken))) < NO_CHANCE)
+    F = (rest - less) / (parameters - 2.0) / (less / (n - parameters))
+    return bool(fdtrc(parameters - 2.0, n - parameters, F) < NO_CHANCE)

@@ -37,11 +37,11 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
         return _released_windows(response, rules)
     motion = separate_motion(response, rules.kicks.smooth)
     s, noise = motion.s, motion.background
-    found, rejected = _possible_kicks(response, motion, rules)
-    largest = max((kick.size for kick in found), default=0.0)
+    detected, rejected = _possible_kicks(response, motion, rules)
+    largest = max((kick.size for kick in detected), default=0.0)
     windows: list[Window] = []
-    kicks: dict[int, DetectedKick] = {}  # by their places in ``found``
-    for place, kick in enumerate(found):
+    kicks: dict[int, DetectedKick] = {}  # by their places in ``detected``
+    for place, kick in enumerate(detected):
         needed = rules.peak_marked * noise
         if not kick.marked:
             needed = max(rules.peak_unmarked * noise, rules.kicks.stands_out * motion.unrest, rules.alike * largest)
@@ -50,8 +50,8 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
         else:
             rejected.append(too_small(response, kick, needed))
     for place, kick in kicks.items():
-        before = _push_before(found, kick, response.dt, rules)
-        later = enumerate(found[place + 1 :], place + 1)
+        before = _push_before(detected, kick, response.dt, rules)
+        later = enumerate(detected[place + 1 :], place + 1)
         # a push that counts ends the motion before it, be it too small for a window of its own
         counts = (k for i, k in later if i in kicks or k.size >= rules.stirred * kick.size)
         following = next((k for k in counts if k.onset > kick.onset), None)
@@ -74,20 +74,20 @@ def _possible_kicks(
 ) -> tuple[list[DetectedKick], list[Rejected]]:
     """Find what may begin a window, kicks and a release, in order of time; and what is refused before that."""
     rejected = rejected_not_free(response)
-    found, unmet = snap_marks(response, motion, find_kicks(response, rules.kicks, motion), rules.kicks)
-    release = find_release(response, motion, found, rules.kicks)
+    kicks, unmet = snap_marks(response, motion, find_kicks(response, rules.kicks, motion), rules.kicks)
+    release = find_release(response, motion, kicks, rules.kicks)
     if release is not None:  # the jump of letting go itself is no kick
         jump = release.onset - row_count(rules.kicks.calm, response.dt)
-        found = [release, *(kick for kick in found if not jump <= kick.onset <= release.onset)]
-    return sorted(found, key=lambda kick: kick.onset), [*rejected, *unmet]
+        kicks = [release, *(kick for kick in kicks if not jump <= kick.onset <= release.onset)]
+    return sorted(kicks, key=lambda kick: kick.onset), [*rejected, *unmet]
 
 
-def _push_before(found: list[DetectedKick], kick: DetectedKick, dt: float, rules: WindowRules) -> DetectedKick | None:
+def _push_before(kicks: list[DetectedKick], kick: DetectedKick, dt: float, rules: WindowRules) -> DetectedKick | None:
     """Last push before a kick that still counts beside it, be it too small to make a window of its own.
 
     Parameters
     ----------
-    found : list of DetectedKick
+    kicks : list of DetectedKick
         In order of time.
     kick : DetectedKick
     dt : float
@@ -100,7 +100,7 @@ def _push_before(found: list[DetectedKick], kick: DetectedKick, dt: float, rules
         soon = since < (rules.rest if share > rules.soft else rules.calmed)
         return soon and share >= rules.stirred and push.end <= kick.onset and not push.released
 
-    return next(filter(counts, reversed(found)), None)
+    return next(filter(counts, reversed(kicks)), None)
 
 
 def _released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:

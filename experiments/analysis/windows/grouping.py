@@ -58,7 +58,7 @@ def condition_names(labels: Sequence[str], windows: Sequence[Window]) -> list[st
     in which half of them are so: those of one label stay one condition, whose residuals are pooled, and every window is
     shown at its own speed.
     """
-    found, changes = list(labels), [changes_speed(window) for window in windows]
+    names, changes = list(labels), [changes_speed(window) for window in windows]
     of_source: dict[str, list[bool]] = {}
     for window, change in zip(windows, changes, strict=True):
         of_source.setdefault(window.source, []).append(change)
@@ -72,11 +72,11 @@ def condition_names(labels: Sequence[str], windows: Sequence[Window]) -> list[st
         if len(parts) + bool(changing) < 2:
             continue
         for i in changing:
-            found[i] = f"{label} at changing speed"
+            names[i] = f"{label} at changing speed"
         for part in parts:
             for k in part:
-                found[steady[k]] = f"{label} at {np.mean([v[j] for j in part]):.2f} m/s"
-    return found
+                names[steady[k]] = f"{label} at {np.mean([v[j] for j in part]):.2f} m/s"
+    return names
 
 
 def changes_speed(window: Window) -> bool:
@@ -92,24 +92,24 @@ def at_one_speed(windows: Iterable[Window]) -> bool:
 def same_speeds(v: Sequence[float], v_std: Sequence[float] = ()) -> list[list[int]]:
     """Numbers of the speeds [m/s] that are one, parted at the widest gaps as long as a part is too wide."""
     std = v_std or [0.0] * len(v)
-    waiting, found = [sorted(range(len(v)), key=lambda i: v[i])] if len(v) else [], []
+    waiting, groups = [sorted(range(len(v)), key=lambda i: v[i])] if len(v) else [], []
     while waiting:
         part = waiting.pop()
         low, high = part[0], part[-1]
         if not v[high] - v[low] > max(CONDITION_WIDTH, SPEED_DEVIATIONS * float(np.hypot(std[low], std[high]))):
-            found.append(sorted(part))
+            groups.append(sorted(part))
             continue
         at = 1 + int(np.argmax(np.diff([v[i] for i in part])))
         waiting += [part[:at], part[at:]]
-    return sorted(found)
+    return sorted(groups)
 
 
 def by_condition(group: Sequence[Comparison]) -> dict[str, list[Comparison]]:
     """Windows of each condition by its name, in order of appearance."""
-    found: dict[str, list[Comparison]] = {}
+    conditions: dict[str, list[Comparison]] = {}
     for c in group:
-        found.setdefault(c.condition, []).append(c)
-    return found
+        conditions.setdefault(c.condition, []).append(c)
+    return conditions
 
 
 def speed_range(comparisons: Sequence[Comparison]) -> float:
@@ -128,7 +128,7 @@ def tell_apart(responses: Sequence[Response], controllers: Sequence[str]) -> lis
     """
     named = _own_bicycles(responses)
     labelled: dict[str, list[tuple[Bicycle | None, str]]] = {}
-    found = []
+    labelled_responses = []
     for response, controller in zip(named, controllers, strict=True):
         name = response.label or response.source
         known = labelled.setdefault(name, [])
@@ -136,41 +136,41 @@ def tell_apart(responses: Sequence[Response], controllers: Sequence[str]) -> lis
         at = next(alike, len(known))
         if at == len(known):
             known.append((response.bicycle, controller))
-        found.append(replace(response, label=f"{name} ({at + 1})") if at else response)
-    return found
+        labelled_responses.append(replace(response, label=f"{name} ({at + 1})") if at else response)
+    return labelled_responses
 
 
 def own_sources(responses: Sequence[Response]) -> list[Response]:
     """Recordings of one name and label, as of files in two folders, with names by which their windows find them."""
     seen: dict[tuple[str, str], int] = {}
-    found = []
+    named = []
     for response in responses:
         number = seen[response.key] = seen.get(response.key, 0) + 1
-        found.append(replace(response, source=f"{response.source} ({number})") if number > 1 else response)
-    return found
+        named.append(replace(response, source=f"{response.source} ({number})") if number > 1 else response)
+    return named
 
 
 def _own_bicycles(responses: Sequence[Response]) -> list[Response]:
     """Responses whose bicycles have different names where they have different parameters."""
     by_name: dict[str, list[Bicycle]] = {}
-    found = []
+    renamed_responses = []
     for response in responses:
         bicycle = response.bicycle
         if bicycle is None:
-            found.append(response)
+            renamed_responses.append(response)
             continue
         known = by_name.setdefault(bicycle.name, [])
-        at = next((i for i, one in enumerate(known) if _same_machine(one, bicycle)), len(known))
+        at = next((i for i, machine in enumerate(known) if _same_machine(machine, bicycle)), len(known))
         if at == len(known):
             known.append(bicycle)
         renamed = replace(bicycle, name=f"{bicycle.name} ({at + 1})") if at else bicycle
         theory = replace(response.theory, bicycle=renamed) if at and response.theory is not None else response.theory
-        found.append(replace(response, bicycle=renamed, theory=theory) if at else response)
-    return found
+        renamed_responses.append(replace(response, bicycle=renamed, theory=theory) if at else response)
+    return renamed_responses
 
 
-def _same_machine(one: Bicycle | None, other: Bicycle | None) -> bool:
+def _same_machine(machine: Bicycle | None, other: Bicycle | None) -> bool:
     """Have two bicycles the same parameters?"""
-    if one is None or other is None:
-        return one is other
-    return all(getattr(one, name) == getattr(other, name) for name in PARAMETERS)
+    if machine is None or other is None:
+        return machine is other
+    return all(getattr(machine, name) == getattr(other, name) for name in PARAMETERS)

@@ -74,8 +74,8 @@ def separate_motion(response: Response, smooth: float = KickRules.smooth) -> Sep
     s = without_bias(response, smooth)
     rest, never = unexplained_motion(s, response.dt), KickRules.never_explained
     moves = background_amplitude(response, s)
-    left, unrest = (max(background_amplitude(response, rest, p), never * moves) for p in (20.0, 40.0))
-    return SeparatedMotion(s, rest, min(moves, left), unrest)
+    background, unrest = (max(background_amplitude(response, rest, p), never * moves) for p in (20.0, 40.0))
+    return SeparatedMotion(s, rest, min(moves, background), unrest)
 
 
 def find_kicks(response: Response, rules: KickRules, motion: SeparatedMotion | None = None) -> list[DetectedKick]:
@@ -110,31 +110,31 @@ def is_led(response: Response, first: int, last: int) -> bool:
     return any(begin <= b and end >= a for a, b in response.bends)
 
 
-def _with_swinging(kicks: list[DetectedKick], one: DetectedKick, dt: float, rules: KickRules) -> list[DetectedKick]:
+def _with_swinging(kicks: list[DetectedKick], added: DetectedKick, dt: float, rules: KickRules) -> list[DetectedKick]:
     """Add a kick into a motion still going on, unless it is one of those known or something small beside it.
 
     Parameters
     ----------
     kicks : list of DetectedKick
         Those of the lean rate itself from `KickRules.calm` before it to as long after it, in order of time.
-    one : DetectedKick
+    added : DetectedKick
         Of what free motion does not explain.
     dt : float
         Sampling interval [s].
     rules : KickRules
     """
     apart = row_count(rules.calm, dt)
-    known = [k for k in kicks if abs(one.onset - k.onset) <= apart and k.onset <= one.end]
-    after = [other for other in kicks if one.onset < other.onset <= one.end + apart]
+    known = [k for k in kicks if abs(added.onset - k.onset) <= apart and k.onset <= added.end]
+    after = [other for other in kicks if added.onset < other.onset <= added.end + apart]
     if known:  # the swinging may hide how it begins
-        early = known[0].onset - one.onset > row_count(rules.smooth, dt)
-        seen = replace(known[0], onset=one.onset, swinging=True) if early else known[0]
+        early = known[0].onset - added.onset > row_count(rules.smooth, dt)
+        seen = replace(known[0], onset=added.onset, swinging=True) if early else known[0]
         return [seen if k is known[0] else k for k in kicks]
-    if any(other.size > rules.outdoes * one.size for other in after):
+    if any(other.size > rules.outdoes * added.size for other in after):
         return kicks
     # what looked sudden soon after it was its own swing
     kept = [other for other in kicks if other not in after]
-    return sorted([*kept, replace(one, swinging=True)], key=lambda kick: kick.onset)
+    return sorted([*kept, replace(added, swinging=True)], key=lambda kick: kick.onset)
 
 
 def find_release(
@@ -292,22 +292,22 @@ def find_swings(s: Array, least: float) -> list[tuple[int, int]]:
 
     The last one goes as far as the signal got.
     """
-    found: list[tuple[int, int]] = []
+    swings: list[tuple[int, int]] = []
     begin = low = high = way = 0
     y = s.tolist()  # one by one, a list is read three times as fast
     for i in range(1, len(y)):
         low, high = (i if y[i] < y[low] else low), (i if y[i] > y[high] else high)
         if way >= 0 and y[high] - y[i] >= least:  # it has come down from its highest
             if way:
-                found.append((begin, high))
+                swings.append((begin, high))
             begin, low, way = high, i, -1
         elif way <= 0 and y[i] - y[low] >= least:
             if way:
-                found.append((begin, low))
+                swings.append((begin, low))
             begin, high, way = low, i, 1
     if way:
-        found.append((begin, high if way > 0 else low))
-    return found
+        swings.append((begin, high if way > 0 else low))
+    return swings
 
 
 def without_bias(response: Response, smooth: float) -> Array:

@@ -35,7 +35,7 @@ class _MarkRules:
 def snap_marks(
     response: Response,
     motion: SeparatedMotion,
-    found: list[DetectedKick],
+    detected: list[DetectedKick],
     kicks: KickRules,
 ) -> tuple[list[DetectedKick], list[Rejected]]:
     """Mark the kicks that were meant, leave the others as they are, and tell of marks near which nothing rises.
@@ -44,30 +44,30 @@ def snap_marks(
     ----------
     response : Response
     motion : SeparatedMotion
-    found : list of DetectedKick
+    detected : list of DetectedKick
         Those that the signal shows, in order of time.
     kicks : KickRules
     """
-    rules, out, told = _MarkRules(), list(found), []
+    rules, snapped, rejected = _MarkRules(), list(detected), []
     for t, before, after in sorted(_reach(m, rules) for m in response.markers if m.kind == "kick" and m.text):
         begin, end = np.searchsorted(response.t, [t - before, t + after])
-        near = [kick for kick in out if begin <= kick.onset <= end]
+        near = [kick for kick in snapped if begin <= kick.onset <= end]
         if near:
             meant = max(near, key=lambda kick: kick.size)
-            out[out.index(meant)] = replace(meant, marked=True)
+            snapped[snapped.index(meant)] = replace(meant, marked=True)
             continue
-        rise = _largest_rise(response, motion, out, slice(int(begin), int(end)), kicks)
+        rise = _largest_rise(response, motion, snapped, slice(int(begin), int(end)), kicks)
         needed = rules.peak * motion.background
         if rise is not None and rise.size >= needed:
-            out = sorted([*out, rise], key=lambda kick: kick.onset)
+            snapped = sorted([*snapped, rise], key=lambda kick: kick.onset)
             continue
         size, unit = (rise.size if rise else 0.0), response.phi_dot_unit
         reason = (
             f"mark of {t:.2f} s: nothing rises near it, from {before:g} s before to {after:g} s after; "
             f"the largest is {size:.2g} {unit}, wanted {needed:.2g}"
         )
-        told.append(Rejected(response.source, t, t, reason))
-    return out, told
+        rejected.append(Rejected(response.source, t, t, reason))
+    return snapped, rejected
 
 
 def _reach(marker: Marker, rules: _MarkRules) -> tuple[float, float, float]:
@@ -77,7 +77,7 @@ def _reach(marker: Marker, rules: _MarkRules) -> tuple[float, float, float]:
 
 
 def _largest_rise(
-    response: Response, motion: SeparatedMotion, found: list[DetectedKick], where: slice, rules: KickRules
+    response: Response, motion: SeparatedMotion, kicks: list[DetectedKick], where: slice, rules: KickRules
 ) -> DetectedKick | None:
     """Largest rise that begins in some rows and is no remainder of a kick already found; None without rows.
 
@@ -85,14 +85,14 @@ def _largest_rise(
     ----------
     response : Response
     motion : SeparatedMotion
-    found : list of DetectedKick
+    kicks : list of DetectedKick
     where : slice
         Rows.
     rules : KickRules
     """
     dt, first = response.dt, where.start
     size = np.abs(motion.rest[first : where.stop + row_count(rules.rise, dt)])
-    for kick in found:
+    for kick in kicks:
         begin, end = kick.onset - row_count(rules.calm, dt), kick.end + row_count(KICK_MEMORY, dt)
         size[max(0, begin - first) : max(0, end - first)] = -1.0
     if not (size >= 0.0).any():

@@ -97,15 +97,15 @@ def _note(match: re.Match[str], short: str, where: str) -> Note:
     text = match["new"] or match["span"]
     span = None
     if text:
-        found = re.fullmatch(_SPAN, text)
-        assert found is not None
-        span = float(found[1]), float(found[2])
+        span_text = re.fullmatch(_SPAN, text)
+        assert span_text is not None
+        span = float(span_text[1]), float(span_text[2])
         if span[1] <= span[0]:
             raise InputError(f"{where}: wanted a start and a later end, found {text}; swap them")
     return Note(verb, float(at) if at else None, span, match["reason"].strip(), short)
 
 
-def apply_notes(response: Response, found: tuple[list[Window], list[Rejected]]) -> tuple[list[Window], list[Rejected]]:
+def apply_notes(response: Response, cut: tuple[list[Window], list[Rejected]]) -> tuple[list[Window], list[Rejected]]:
     """Apply a person's notes on a response, in their order, to the windows and refusals found in it.
 
     A vetoed window becomes a refusal; a moved or added one says so in its rule.
@@ -115,7 +115,7 @@ def apply_notes(response: Response, found: tuple[list[Window], list[Rejected]]) 
     InputError
         A note names a time where there is nothing, or a span outside the recording or across another window.
     """
-    windows, rejected = list(found[0]), list(found[1])
+    windows, rejected = list(cut[0]), list(cut[1])
     for note in response.notes:
         where = f"{note.where}, {response.source}"
         old = None if note.at is None else _at(windows, note.at)

@@ -45,9 +45,7 @@ class SteerStop:
 
     def met_in(self, source: str, window: Window) -> bool:
         """Did the steer lie against it within a window of a recording?"""
-        return any(
-            one.source == source and one.t_start < window.t_end and one.t_end > window.t_start for one in self.arrests
-        )
+        return any(a.source == source and a.t_start < window.t_end and a.t_end > window.t_start for a in self.arrests)
 
     @property
     def phrase(self) -> str:
@@ -61,15 +59,15 @@ def find_steer_stops(responses: Sequence[Response]) -> list[SteerStop]:
     Others' logs are left out: hands on the bars, and steer that is filtered or clipped, stop it as well.
     """
     ours = [r for r in responses if r.kind == OURS and r.delta is not None and np.isfinite(r.delta).any()]
-    found = []
+    stops = []
     for side, sign in (("right", 1.0), ("left", -1.0)):
         greatest = max((_furthest(r.delta, sign) for r in ours if r.delta is not None), default=0.0)
         if greatest < LEAST_ANGLE:
             continue
         hard = [arrest for r in ours for arrest in arrests_of(r, sign, greatest) if arrest.carried_on > CARRIED_ON]
         if hard:
-            found.append(SteerStop(side, float(np.median([arrest.angle for arrest in hard])), tuple(hard)))
-    return found if sum(len(stop.arrests) for stop in found) >= FEWEST else []
+            stops.append(SteerStop(side, float(np.median([arrest.angle for arrest in hard])), tuple(hard)))
+    return stops if sum(len(stop.arrests) for stop in stops) >= FEWEST else []
 
 
 def stops_by_bicycle(responses: Sequence[Response]) -> dict[str, list[SteerStop]]:
@@ -78,8 +76,8 @@ def stops_by_bicycle(responses: Sequence[Response]) -> dict[str, list[SteerStop]
     for response in responses:
         if response.kind == OURS:
             by_name.setdefault(response.own_theory.bicycle.name, []).append(response)
-    found = {name: find_steer_stops(own) for name, own in by_name.items()}
-    return {name: stops for name, stops in found.items() if stops}
+    stops_of = {name: find_steer_stops(own) for name, own in by_name.items()}
+    return {name: stops for name, stops in stops_of.items() if stops}
 
 
 def without_stops(
@@ -113,18 +111,18 @@ def _furthest(delta: Array, sign: float) -> float:
 def arrests_of(response: Response, sign: float, greatest: float) -> list[Arrest]:
     """Turns of the steer to one side (``sign``) that ended within `SAME_ANGLE` of its greatest angle there [rad]."""
     assert response.delta is not None
-    dt, y, found = response.dt, sign * response.delta, []
+    dt, y, arrests = response.dt, sign * response.delta, []
     back, span = max(1, round(BEFORE_PEAK / dt)), max(1, round(0.5 * SPAN / dt))
     for first, stop in true_spans(y > EXCURSION * greatest):
         peak = first + int(np.argmax(y[first:stop]))
         if y[peak] < (1.0 - SAME_ANGLE) * greatest or peak - back - span < 0:
             continue
         speed = (y[peak - back + span] - y[peak - back - span]) / (2.0 * span * dt)
-        left = y[peak:] < (1.0 - DWELL_BAND) * y[peak]
-        end = peak + (int(np.argmax(left)) if left.any() else len(left) - 1)
+        outside = y[peak:] < (1.0 - DWELL_BAND) * y[peak]
+        end = peak + (int(np.argmax(outside)) if outside.any() else len(outside) - 1)
         if end <= peak:
             continue
         angle = float(np.median(y[peak : end + 1]))
         carried = float(speed * (end - peak) * dt / angle)
-        found.append(Arrest(response.source, float(response.t[peak]), float(response.t[end]), angle, carried))
-    return found
+        arrests.append(Arrest(response.source, float(response.t[peak]), float(response.t[end]), angle, carried))
+    return arrests
