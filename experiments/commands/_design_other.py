@@ -72,11 +72,11 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
             row | {"peaks": row["peaks"]._asdict(), "whole_loop_growth": grows}
             for row, grows in zip(rows, growth, strict=True)
         ]
-        told = {"bike": schedule.bicycle.name, "method": schedule.method, "options": schedule.options}
+        head = {"bike": schedule.bicycle.name, "method": schedule.method, "options": schedule.options}
         drive = {"kind": loop.kind, "bandwidth": loop.bandwidth, "damping": loop.damping}
         path = str(out.path) if out else None
         emit_json(
-            {**told, "drive": drive, "rate": schedule.rate, "states": schedule.gain_states, "path": path, "rows": rows}
+            {**head, "drive": drive, "rate": schedule.rate, "states": schedule.gain_states, "path": path, "rows": rows}
         )
         return
     name = f"{schedule.bicycle.name}, {schedule.method}, steer {loop.kind} in {loop.unit}"
@@ -182,7 +182,7 @@ def design_with_states(
     if out is not None:
         out.write(made.to_toml())
     judged = judge(made)
-    found = {row.v: row.eigenvalues for row in judged}
+    eigenvalues_at = {row.v: row.eigenvalues for row in judged}
     margins = {row.v: row.margins for row in judged}
     if plot is not None:
         plot_margins(judged, path=plot)
@@ -195,12 +195,12 @@ def design_with_states(
                 "phase_margin": margins[v].phase,
                 "delay_margin": margins[v].delay,
             }
-            for v, eigenvalues in found.items()
+            for v, eigenvalues in eigenvalues_at.items()
         ]
-        told = {"bike": bicycle.name, "method": made.method, "options": made.options, "rate": made.rate}
-        told |= {"drive": drive.as_table()} if drive else {}
+        head = {"bike": bicycle.name, "method": made.method, "options": made.options, "rate": made.rate}
+        head |= {"drive": drive.as_table()} if drive else {}
         emit_json(
-            {**told, "inputs": made.inputs, "states": made.states, "path": _path(out), "figure": plot, "rows": rows}
+            {**head, "inputs": made.inputs, "states": made.states, "path": _path(out), "figure": plot, "rows": rows}
         )
         return
     print_table(
@@ -208,7 +208,7 @@ def design_with_states(
         ["v m/s", "eigenvalues 1/s"],
         [
             [f"{v:g}", "  ".join(eigenvalue_text(s) for s in each if s.imag >= 0 and s.real > -FASTEST_SHOWN)]
-            for v, each in found.items()
+            for v, each in eigenvalues_at.items()
         ],
         f"Inputs: {', '.join(made.inputs)}.\n{len(made.states)} states of its own: {', '.join(made.states[:3])} ...\n"
         f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s.",
@@ -218,7 +218,7 @@ def design_with_states(
         ["v m/s", *MARGIN_HEADS],
         [[f"{v:g}", *each.as_text()] for v, each in margins.items()],
     )
-    for v, each in found.items():
+    for v, each in eigenvalues_at.items():
         if each[0].real > FASTEST_GROWTH:
             screen.print(f"at {v:g} m/s it falls, by {each[0].real:+.3g} 1/s: `riderless run` refuses this controller")
     for what, file in (("controller", _path(out)), ("figure", plot)):

@@ -88,7 +88,7 @@ def emulated_rig_of(bicycle: "Bicycle", controller: str, of_controller: bool = F
     return emulated_rig(made.bicycle if of_controller else bicycle, made)
 
 
-def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "Controller":
+def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, at_speeds: Sequence[float] = ()) -> "Controller":
     """Design the gains of a method for a rig, or read a file of gains that fit it.
 
     Parameters
@@ -98,7 +98,7 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     rig : Rig
     allow_mismatch : bool
         As of `require_fitting`.
-    told : sequence of float
+    at_speeds : sequence of float
         Speeds [m/s] at which it is to run; a method is designed for them too.
 
     Raises
@@ -108,14 +108,14 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     from riderless.hil.controllers.registry import read_controller
     from riderless.hil.rig.fitting import require_fitting
 
-    if (designed := _designed(controller, rig, told)) is not None:
+    if (designed := _designed(controller, rig, at_speeds)) is not None:
         return designed
     schedule = read_controller(controller, rig.bicycle, rig.timing, rig.drive)
     require_fitting(rig, schedule, allow_mismatch)
     return schedule
 
 
-def _designed(controller: str, rig: Rig, told: Sequence[float]) -> "Controller | None":
+def _designed(controller: str, rig: Rig, at_speeds: Sequence[float]) -> "Controller | None":
     """Design by the method of that name, if there is one; as `gains_of`."""
     if _names_file(controller):
         return None
@@ -131,9 +131,9 @@ def _designed(controller: str, rig: Rig, told: Sequence[float]) -> "Controller |
         )
     steered = STEER_METHODS[rig.drive.kind] if rig.drive else {}
     if controller in METHODS or controller in steered:
-        return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing, drive=rig.drive)
+        return design(rig.bicycle, controller, _grid_with(at_speeds, rig.limits), rig.timing, drive=rig.drive)
     if controller in COMPENSATORS:
-        speeds = _grid_with(told, rig.limits)
+        speeds = _grid_with(at_speeds, rig.limits)
         return design_compensator(rig.bicycle, controller, speeds, rig.timing, drive=rig.drive)
     return None
 
@@ -161,18 +161,18 @@ def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:
     return paths
 
 
-def _grid_with(told: Sequence[float], limits: Limits) -> list[float]:
+def _grid_with(at_speeds: Sequence[float], limits: Limits) -> list[float]:
     """Speeds [m/s] to design gains for where only a method is named: the usual ones, and those told beyond them.
 
     Parameters
     ----------
-    told : sequence of float
+    at_speeds : sequence of float
         Speeds at which it is to run; those that no rig with these limits runs at are left out.
     limits : Limits
     """
     usual = parse_speeds(USUAL_SPEEDS)
     slowest, fastest = limits.speed_min.value, limits.speed_max.value
-    return sorted({*usual, *(v for v in told if slowest <= v <= fastest and not usual[0] <= v <= usual[-1])})
+    return sorted({*usual, *(v for v in at_speeds if slowest <= v <= fastest and not usual[0] <= v <= usual[-1])})
 
 
 def require_duration(duration: float, held: float = 0.0) -> None:
@@ -336,7 +336,7 @@ def make_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Toy
         scenario=scenario,
         emulation=Emulation(model),
         playmate=playmate,
-        choose=lambda name: gains_of(name, rig, told=speeds),
+        choose=lambda name: gains_of(name, rig, at_speeds=speeds),
         controllers=CONTROLLERS,
         speeds=speeds,
         out=out,

@@ -175,7 +175,7 @@ def is_given(context: typer.Context, name: str) -> bool:
 
 def _flag(context: typer.Context, name: str) -> str:
     """Write an option as it was given: --load, or --no-load where it was switched off."""
-    option = next(one for one in context.command.params if one.name == name)
+    option = next(parameter for parameter in context.command.params if parameter.name == name)
     off = context.params.get(name) is False and option.secondary_opts
     return max(option.secondary_opts if off else option.opts, key=len)
 
@@ -260,7 +260,7 @@ def require_law_of(path: Path | None, recordings: Sequence[Path]) -> None:
     from riderless.experiments.recordings.read import find_recordings, is_run
     from riderless.experiments.recordings.runs import run_of
 
-    require_law_used(path, (run_of(one).header for one in find_recordings(recordings) if is_run(one)))
+    require_law_used(path, (run_of(run).header for run in find_recordings(recordings) if is_run(run)))
 
 
 # Option `--live` of the commands that run a machine.

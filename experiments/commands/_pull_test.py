@@ -62,11 +62,11 @@ def tell_pull_test(
     refuse_ignored(context, *others, because="--pull-test reads a table, moves nothing; leave out one of them")
     if context.params["dry_run"]:
         refuse_ignored(context, "yes", because="--dry-run writes nothing; leave one of them out")
-    found = fit_pull_test([read_pull_table(path) for path in files])
-    values = pull_test_values(found, rig)
+    estimate = fit_pull_test([read_pull_table(path) for path in files])
+    values = pull_test_values(estimate, rig)
     changes = rig_changes(rig_file, values)
     if not context.params["as_json"]:
-        _print(found)
+        _print(estimate)
         for change in changes:
             _line(f"[{change.table}] {change.key}: {_was(change.old)} -> {change.new}")
     kept = write(values) if changes and not context.params["dry_run"] else None
@@ -74,14 +74,14 @@ def tell_pull_test(
         _line(f"Written to {rig_file}; the old file is {kept.name}." if kept else "Nothing is written to the rig.")
         return
     document = {
-        name: {"value": one.value, "interval_95": found.interval(name), "unit": PULL_QUANTITIES[name]}
-        for name, one in found.found.items()
+        name: {"value": value.value, "interval_95": estimate.interval(name), "unit": PULL_QUANTITIES[name]}
+        for name, value in estimate.found.items()
     }
     emit_json(
         {
             "pull_test": document,
-            "residual_Nm": found.residual,
-            "left_out": list(found.left_out),
+            "residual_Nm": estimate.residual,
+            "left_out": list(estimate.left_out),
             "tables": [str(path) for path in files],
             "changes": [change._asdict() for change in changes],
             "written": kept is not None,
@@ -90,20 +90,20 @@ def tell_pull_test(
     )
 
 
-def _print(found: "PullEstimate") -> None:
+def _print(estimate: "PullEstimate") -> None:
     from riderless.hil.commissioning.pull_test import PULL_QUANTITIES
 
     for name, unit in PULL_QUANTITIES.items():
-        if name not in found.found:
+        if name not in estimate.found:
             if name in _UNTOLD:
                 _line(f"{name:10} not told, counts as dead band: {_UNTOLD[name]}")
             continue
-        low, high = found.interval(name)
-        value = f"{found.found[name].value:5.2f} {unit}".rstrip()
+        low, high = estimate.interval(name)
+        value = f"{estimate.found[name].value:5.2f} {unit}".rstrip()
         _line(f"{name:10} {value:10} ({low:.2f} to {high:.2f})  {_MEANING[name]}")
-    for name in found.left_out:
+    for name in estimate.left_out:
         _line(f"left out, for a column of it is no line: {name}")
-    _line(f"95 % intervals; half of the readings are within {found.residual:.2f} N m of the fit.")
+    _line(f"95 % intervals; half of the readings are within {estimate.residual:.2f} N m of the fit.")
 
 
 def _line(text: str) -> None:

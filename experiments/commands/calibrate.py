@@ -78,10 +78,10 @@ def calibrate(
         rollout_m = _EMULATED_ROLLOUT
     if "wheel" in parts and not (rollout_m is not None and 2.0 * math.pi * rig.bicycle.rR < rollout_m < 1000.0):
         turn = 2.0 * math.pi * rig.bicycle.rR
-        found = "none" if rollout_m is None else f"{rollout_m:g} m"
+        rolled = "none" if rollout_m is None else f"{rollout_m:g} m"
         raise InputError(
             "the wheel needs --rollout-m, the distance between two marks on the floor, found "
-            f"{found}: give more than one turn, {turn:.1f} m, or leave the wheel out with --only"
+            f"{rolled}: give more than one turn, {turn:.1f} m, or leave the wheel out with --only"
         )
     if not 0.0 <= added_inertia < 10.0:
         raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2: give less than 10")

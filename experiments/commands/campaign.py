@@ -107,7 +107,7 @@ def campaign(
         compile_once()
         made = rehearse_campaign(whole, display=display)
         show_rehearsals(made, () if whole.learning else foresee_campaign(whole, made, display), as_json)
-        raise typer.Exit(1 if any(one.refusal for one in made) else 0)
+        raise typer.Exit(1 if any(rehearsal.refusal for rehearsal in made) else 0)
     if foresee and (whole.usual or whole.learning is not None):
         raise InputError("--foresee wants a campaign file whose conditions are planned: leave it out, or give one")
     paths, unattended = _ports_of(whole.machine if wired else None, port or [], yes_arm_unattended)

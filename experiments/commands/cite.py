@@ -14,10 +14,10 @@ def cite(
     from riderless.experiments.reports.paper.citations import cited_sources
     from riderless.experiments.terminal.console import emit_json, print_line
 
-    found = cited_sources(report)
+    sources = cited_sources(report)
     if as_json:
-        emit_json({"report": str(report), "sources": [one._asdict() for one in found]})
+        emit_json({"report": str(report), "sources": [source._asdict() for source in sources]})
         return
-    for i, one in enumerate(found):
-        for line in ([""] if i else []) + [f"% {one.why}", *one.bibtex.splitlines()]:
+    for i, source in enumerate(sources):
+        for line in ([""] if i else []) + [f"% {source.why}", *source.bibtex.splitlines()]:
             print_line(line)

@@ -61,8 +61,8 @@ def _document(check: "EquationCheck") -> dict[str, Any]:
         "wrong": [entry._asdict() for entry in check.wrong],
         "coefficients": [each._asdict() | {"agrees": each.agrees} for each in check.coefficients],
         "rows": [
-            {"v": v, "found": found, "right": right}
-            for v, found, right in zip(check.v.tolist(), check.found.tolist(), check.right.tolist(), strict=True)
+            {"v": v, "found": own, "right": right}
+            for v, own, right in zip(check.v.tolist(), check.found.tolist(), check.right.tolist(), strict=True)
         ],
     }
 
@@ -106,8 +106,8 @@ def _show(check: "EquationCheck") -> None:
         "3. eigenvalues, 1/s: the farthest from ours at each speed",
         ["v m/s", "found", "right", "apart"],
         [
-            [f"{v:g}", eigenvalue_text(found[k], 5), eigenvalue_text(right[k], 5), f"{apart[k]:.1e}"]
-            for v, found, right, apart in zip(check.v, check.found, check.right, off, strict=True)
+            [f"{v:g}", eigenvalue_text(own[k], 5), eigenvalue_text(right[k], 5), f"{apart[k]:.1e}"]
+            for v, own, right, apart in zip(check.v, check.found, check.right, off, strict=True)
             for k in [int(np.argmax(apart))]
         ],
         "4. motion: a nonlinear function is compared in Python, rl.compare_equations(function).",

@@ -140,7 +140,7 @@ def _options(
 
     named = [_option(text) for text in given]
     options = dict(named)
-    twice = next((name for name in options if sum(name == one for one, _ in named) > 1), None)
+    twice = next((name for name in options if sum(name == option for option, _ in named) > 1), None)
     if twice is not None:
         raise InputError(f"--set {twice} is given twice: leave one of them out")
     if purpose == "balancing":
@@ -233,7 +233,7 @@ def _show(
             screen.print(f"at {v:g} m/s: {note}")
     if fall := describe_fall(schedule, growth):
         screen.print(fall)
-    gone = [i for i, one in enumerate(weave) if not one.measurable]
+    gone = [i for i, mode in enumerate(weave) if not mode.measurable]
     if gone:
         where = _listed(gone, schedule.v.tolist())
         screen.print(f"the weave cannot be measured at {where} m/s{_remedy(schedule.method, purpose)}")

@@ -22,17 +22,17 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     from riderless.firmware_interface.port import found_ports
     from riderless.hil.logs.provenance import provenance
 
-    found = provenance()
-    commit = found["git"]["commit"][:10] + (" and changes" if found["git"]["dirty"] else "")
+    versions = provenance()
+    commit = versions["git"]["commit"][:10] + (" and changes" if versions["git"]["dirty"] else "")
     extras = {"websockets": "live", "h5py": "formats", "pyarrow": "formats", "foxglove": "foxglove", "dask": "dask"}
     compiled = everything_compiled()
     free = shutil.disk_usage(Path.cwd()).free
     ports = [f"{port.by_id or port.path} {port.what or ''}".strip() for port in found_ports()]
     facts = {
-        "riderless": f"{found['packages'].pop('riderless')}, commit {commit}",
-        "python": f"{found['python']} ({platform.python_implementation()}) at {sys.prefix}",
-        "system": f"{found['platform']}, {platform.machine()}",
-        "packages": ", ".join(f"{name} {version}" for name, version in found["packages"].items()),
+        "riderless": f"{versions['packages'].pop('riderless')}, commit {commit}",
+        "python": f"{versions['python']} ({platform.python_implementation()}) at {sys.prefix}",
+        "system": f"{versions['platform']}, {platform.machine()}",
+        "packages": ", ".join(f"{name} {version}" for name, version in versions["packages"].items()),
         "extras": ", ".join(f"{name} {'yes' if find_spec(name) else 'no'}" for name in extras),
         "text": f"terminal {sys.stdout.encoding}, files {locale.getpreferredencoding(False)}",
         "compiled": f"{'everything' if compiled.exists() else 'not everything yet'}, in {compiled.parent}",

@@ -132,8 +132,8 @@ def _case(case: str, seed: int, options: "CaseOptions") -> "FaultCase":
         return case_of_genes(genes_of_code(case, options), options)
     index = _number(case)
     if index < 0 or seed < 0:
-        what, found = ("the number of a case", index) if index < 0 else ("the seed", seed)
-        raise InputError(f"{what} must be 0 or more, found {found}")
+        what, number = ("the number of a case", index) if index < 0 else ("the seed", seed)
+        raise InputError(f"{what} must be 0 or more, found {number}")
     return draw_case(seed, index, options)
 
 

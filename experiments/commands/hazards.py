@@ -38,17 +38,17 @@ def hazards(
         if sheet.path.suffix.lower() != ".pdf":
             raise InputError(f"the sheet of hazards is a .pdf file, found {out}: give it a name that ends so")
     rig = rig_of(rig_file)
-    found = hazards_of(rig)
+    rows = hazards_of(rig)
     if sheet is not None:
         with sheet.draft() as draft:
-            write_hazards_sheet(draft, found, rig, provenance()["utc"][:10])
+            write_hazards_sheet(draft, rows, rig, provenance()["utc"][:10])
     if as_json:
-        emit_json({"rig": rig.name, "path": str(out) if out else None, "hazards": found})
+        emit_json({"rig": rig.name, "path": str(out) if out else None, "hazards": rows})
         return
     if out is not None:
         screen.print(f"hazards of {rig.name} written to {out}", soft_wrap=True)
         return
-    for hazard in found:
+    for hazard in rows:
         print_indented(f"{hazard.number} {hazard.name}", 0, style="bold")
         print_indented(f"harm: {hazard.harm} ({hazard.severity})", _INDENT)
         for row in hazard.rows:

@@ -83,7 +83,7 @@ def identify(
     know_law(controller)
     require_law_of(controller, paths)
     with analysing(progress_screen) as tell:
-        found = identify_parameters(
+        identified = identify_parameters(
             paths,
             names_in("--free", free),
             prior=prior,
@@ -95,11 +95,11 @@ def identify(
             on_progress=tell,
         )
     if plot is not None:
-        save_figure(profiles_figure(found.profiles), plot)
+        save_figure(profiles_figure(identified.profiles), plot)
     if as_json:
-        emit_json(found.as_json())
+        emit_json(identified.as_json())
     else:
-        print_blocks(found.blocks())
+        print_blocks(identified.blocks())
         if plot is not None:
             print_written("figure", plot)
 

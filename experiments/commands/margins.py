@@ -67,12 +67,12 @@ def margins(
     machine = _machine(rig, bike, controller, trust)
     made = gains_of(controller, machine, allow_mismatch, looked or ())
     with progress_screen.status("kicking the loop in simulation"):
-        found = judge(made, machine, looked, allow_mismatch=allow_mismatch)
+        loop_margins = judge(made, machine, looked, allow_mismatch=allow_mismatch)
     if plot is not None:
         from riderless.experiments.reports.loop import plot_margins
 
-        plot_margins(found, path=plot)
-    _tell(found, machine, plot, as_json)
+        plot_margins(loop_margins, path=plot)
+    _tell(loop_margins, machine, plot, as_json)
 
 
 def _machine(rig: Path | None, bike: str | None, controller: str, trust: bool) -> "Rig":
@@ -85,7 +85,7 @@ def _machine(rig: Path | None, bike: str | None, controller: str, trust: bool) -
     return emulated_rig_of(catalogue.load_bicycle(bike or "Benchmark", trust), controller, bike is None)
 
 
-def _tell(found: "LoopMargins", rig: "Rig", plot: Path | None, as_json: bool) -> None:
+def _tell(loop_margins: "LoopMargins", rig: "Rig", plot: Path | None, as_json: bool) -> None:
     """Print what was found, as JSON or as tables."""
     from riderless.experiments.reports.loop import FASTEST_SHOWN
     from riderless.experiments.reports.text import eigenvalue_text, number_text
@@ -93,7 +93,7 @@ def _tell(found: "LoopMargins", rig: "Rig", plot: Path | None, as_json: bool) ->
     from riderless.hil.design.margins import MARGIN_HEADS
     from riderless.hil.rig.stable import FASTEST_GROWTH
 
-    made = found.loop.schedule
+    made = loop_margins.loop.schedule
     if as_json:
         rows: list[dict[str, Any]] = [
             {
@@ -108,39 +108,39 @@ def _tell(found: "LoopMargins", rig: "Rig", plot: Path | None, as_json: bool) ->
                 "weave_cycles": row.weave.cycles,
                 "nonlinearity": row.nonlinearity,
             }
-            for row in found
+            for row in loop_margins
         ]
-        head = {"bike": found.loop.bicycle.name, "rig": rig.name, "method": made.method, "rate": rig.rate}
+        head = {"bike": loop_margins.loop.bicycle.name, "rig": rig.name, "method": made.method, "rate": rig.rate}
         emit_json({**head, "inputs": made.inputs, "states": made.states, "figure": plot, "rows": rows})
         return
     print_table(
-        f"{found.title}: margins, broken where the command enters the drive",
+        f"{loop_margins.title}: margins, broken where the command enters the drive",
         ["v m/s", "weave measurable", *MARGIN_HEADS, "peak sensitivity"],
         [
             [f"{row.v:g}", str(row.weave), *row.margins.as_text(), number_text(row.sensitivity.value, 2)]
-            for row in found
+            for row in loop_margins
         ],
         "Cycles of the weave: within a window after a kick by hand, the next one 3.2 s later; a fit wants one.",
     )
     print_table(
-        f"{found.title}: whole sampled loop, observer and controller included",
+        f"{loop_margins.title}: whole sampled loop, observer and controller included",
         ["v m/s", "eigenvalues 1/s"],
         [
             [
                 f"{row.v:g}",
                 "  ".join(eigenvalue_text(s) for s in row.eigenvalues if s.imag >= 0 and s.real > -FASTEST_SHOWN),
             ]
-            for row in found
+            for row in loop_margins
         ],
         f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s.",
     )
-    bent = max(found, key=lambda row: row.nonlinearity if row.nonlinearity == row.nonlinearity else -1.0)
+    bent = max(loop_margins, key=lambda row: row.nonlinearity if row.nonlinearity == row.nonlinearity else -1.0)
     if bent.nonlinearity > LEAST_TOLD:
         screen.print(
             f"after a kick by hand the law leaves its linearisation by up to {100.0 * bent.nonlinearity:.2g} % of its "
             f"largest command, at {bent.v:g} m/s"
         )
-    for row in found:
+    for row in loop_margins:
         growth = row.eigenvalues.real.max()
         if growth > FASTEST_GROWTH:
             screen.print(f"at {row.v:g} m/s it falls, by {growth:+.3g} 1/s: `riderless run` refuses this controller")

@@ -63,13 +63,13 @@ def measure(
     if ways:
         raise InputError("--way chooses a template: give it with --template or --sheet")
     if peer is not None:
-        found = read_readings(peer)
+        lab_readings = read_readings(peer)
         if readings is not None:
-            OutputFile(readings, "the readings file", False, files_read(peer)).write(readings_toml(found))
+            OutputFile(readings, "the readings file", False, files_read(peer)).write(readings_toml(lab_readings))
             if not as_json:
                 print_written("readings", readings)
     elif readings is not None:
-        found = read_readings(readings)
+        lab_readings = read_readings(readings)
     else:
         raise InputError("wanted a file of readings: give one, or make a blank one with --template")
     inputs = files_read(readings, peer)
@@ -80,7 +80,7 @@ def measure(
     ]
     for place in places:
         place.require_free()
-    measured = measure_bicycle(found, without or [], parse_speeds(speeds), trust)
+    measured = measure_bicycle(lab_readings, without or [], parse_speeds(speeds), trust)
     if out is not None:
         OutputFile(out, "the bicycle", force, inputs).write(measured.bicycle.to_toml())
     if report is not None:

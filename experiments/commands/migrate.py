@@ -18,9 +18,9 @@ def migrate(
 
     done = [migrate_file(path) for path in files]
     if as_json:
-        emit_json([{**vars(one), "path": str(one.path), "kept": one.kept and str(one.kept)} for one in done])
+        emit_json([{**vars(file), "path": str(file.path), "kept": file.kept and str(file.kept)} for file in done])
         return
-    for one in done:
-        changed = "; ".join(one.changes)
-        outcome = f"{changed}; the old text is in {one.kept}" if changed else "is as this version writes it"
-        screen.print(f"{one.path} ({one.noun}): {outcome}", soft_wrap=True)
+    for file in done:
+        changed = "; ".join(file.changes)
+        outcome = f"{changed}; the old text is in {file.kept}" if changed else "is as this version writes it"
+        screen.print(f"{file.path} ({file.noun}): {outcome}", soft_wrap=True)

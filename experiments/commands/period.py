@@ -45,24 +45,24 @@ def period(
         if paths:
             raise InputError("a stopwatch's --swings and --total stand alone: leave the recordings out")
         entry = {"swings": swings, "total_s": _numbers(total), "hand_std_s": hand, "start_deg": start}
-        found = stopwatch_period({**entry, "end_deg": end} if end else entry, kind)
+        measured = stopwatch_period({**entry, "end_deg": end} if end else entry, kind)
     elif not paths:
         raise InputError("wanted a recording of a swing, or a stopwatch's --swings and --total, found neither")
     else:
-        found = period_of(paths if len(paths) > 1 else paths[0], kind)
+        measured = period_of(paths if len(paths) > 1 else paths[0], kind)
     if as_json:
-        emit_json(vars(found))
+        emit_json(vars(measured))
         return
-    screen.print(f"T = {found.sentence()}", style="bold", soft_wrap=True)
-    screen.print(_next_step(found), soft_wrap=True)
+    screen.print(f"T = {measured.sentence()}", style="bold", soft_wrap=True)
+    screen.print(_next_step(measured), soft_wrap=True)
 
 
-def _next_step(found: "Period") -> str:
+def _next_step(measured: "Period") -> str:
     """Say what to do with a period."""
-    line = f'in the readings file: Tc... = "{found.T:.7g} +/- {found.std:.2g}"'
-    if found.kind == "torsion":
+    line = f'in the readings file: Tc... = "{measured.T:.7g} +/- {measured.std:.2g}"'
+    if measured.kind == "torsion":
         line = line.replace("Tc", "Tt")
-    return line if len(found.trials) > 1 else f"{line}; three trials show what one does not"
+    return line if len(measured.trials) > 1 else f"{line}; three trials show what one does not"
 
 
 def _numbers(text: str) -> list[float]:

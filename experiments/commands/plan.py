@@ -70,7 +70,7 @@ def plan(
         refuse_ignored(context, "kick_share", "kick_s", because="a hand kicks as hands do; take --kick drive or both")
     lab = _lab(rig_for_plan(bike, trust), controllers, speeds, _kicks(kick, kick_share, kick_s))
     with progress_screen.status("foretelling windows") as status:
-        found = plan_experiment(
+        result = plan_experiment(
             lab,
             names_in("--learn", learn),
             60.0 * minutes,
@@ -79,9 +79,9 @@ def plan(
             tell=lambda what: status.update(f"foretelling {what}"),
         )
     if as_json:
-        emit_json(plan_document(found))
+        emit_json(plan_document(result))
     else:
-        print_blocks(plan_blocks(found))
+        print_blocks(plan_blocks(result))
 
 
 def _lab(rig: "Rig", controllers: str, speeds: str, kicks: "Sequence[PaperKick]") -> "Lab":
@@ -141,27 +141,27 @@ def _numbers(option: str, text: str, least: float, most: float, unit: str) -> li
         That each may be.
     unit : str
     """
-    found = []
+    numbers = []
     for part in text.split(","):
-        found.append(_number(part))
-        if not least <= found[-1] <= most:
+        numbers.append(_number(part))
+        if not least <= numbers[-1] <= most:
             raise InputError(f"wanted numbers from {least:g} to {most:g} {unit} with commas, found {option} {text}")
-    return found
+    return numbers
 
 
 def _against(text: str) -> dict[str, float]:
     """Read "steer_damping = 0.3, drive_gain = 0.9"; raises InputError."""
     from math import isfinite
 
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for part in names_in("--against", text):
         name, _, value = part.partition("=")
-        if name.strip() in found:
+        if name.strip() in values:
             raise InputError(f"--against gives {name.strip()} two values, found '{text}': leave one of them out")
-        found[name.strip()] = _number(value)
-        if not isfinite(found[name.strip()]):
+        values[name.strip()] = _number(value)
+        if not isfinite(values[name.strip()]):
             raise InputError(f"wanted --against as 'steer_damping = 0.3', found '{part}'")
-    return found
+    return values
 
 
 def _number(text: str) -> float:

@@ -13,11 +13,11 @@ def ports(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     from riderless.experiments.terminal.console import emit_json, print_table, screen
     from riderless.firmware_interface.port import found_ports
 
-    found = found_ports()
+    devices = found_ports()
     if as_json:
-        emit_json({"ports": found})
-    elif not found:
+        emit_json({"ports": devices})
+    elif not devices:
         screen.print("no serial port on this computer: is the cable in, does the device have power?")
     else:
-        rows = [[p.by_id or p.path, p.path, p.what or "-", p.usb or "-", p.serial or "-"] for p in found]
+        rows = [[p.by_id or p.path, p.path, p.what or "-", p.usb or "-", p.serial or "-"] for p in devices]
         print_table("Serial ports", ["name to use", "path", "what it is", "USB", "serial number"], rows)

@@ -240,10 +240,10 @@ def _cases(
     from riderless.hil.rig.task import Task
     from riderless.hil.runners.simulated_run import require_pushes_within, require_runnable
 
-    cases, asked = [], Reference.parse(reference)
+    cases, demanded = [], Reference.parse(reference)
     for rig in machines:
         schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
-        require_followed(schedule, asked)
+        require_followed(schedule, demanded)
         for scenario in scenarios:
             v = scenario.speed[0][1]
             _require_path_of_lane(schedule, ride, rig)
@@ -254,7 +254,7 @@ def _cases(
             _require_start_within(rig, scenario)
             label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
             length = scenario.release_after + duration
-            task = Task(reference=asked, route=route)
+            task = Task(reference=demanded, route=route)
             require_runnable(rig, schedule, scenario, emulation, task, allow_mismatch)
             cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, task))
     return cases
