@@ -106,13 +106,13 @@ def estimate_gain(
                 return np.full(2 * len(v) + len(names), IMPOSSIBLE)
             return np.concatenate([off.real / scatter[0], off.imag / scatter[1], x[1:]])
 
-        found = least_squares(residual, x, x_scale="jac", diff_step=1e-5)
-        off, before, x = curve(found.x) - measured, scatter, found.x
+        optimum = least_squares(residual, x, x_scale="jac", diff_step=1e-5)
+        off, before, x = curve(optimum.x) - measured, scatter, optimum.x
         dof = max(len(v) - 0.5, 1.0)  # the gain takes one of 2 n
         scatter = np.maximum(np.sqrt([np.sum(off.real**2) / dof, np.sum(off.imag**2) / dof]), LEAST_SCATTER)
         if np.allclose(scatter, before, rtol=0.02):
             break
-    covariance = np.linalg.inv(found.jac.T @ found.jac)
+    covariance = np.linalg.inv(optimum.jac.T @ optimum.jac)
     deviation = float(np.sqrt(covariance[0, 0]))
     half = float(stdtrit(2 * len(v) - 1, 0.975)) * deviation
     pulls = spread @ x[1:] / np.array([bicycle.std[name] for name in names])
@@ -152,7 +152,7 @@ def read_eigenvalues(path: str | Path) -> EigenvalueTable:
     InputError
         A column is missing, there twice, or holds something that is no number.
     """
-    table, found = read_table(path), []
+    table, columns = read_table(path), []
     for wanted, pattern in HEADINGS.items():
         names = [name for name in table.columns if re.search(pattern, name.replace("_", " "), re.IGNORECASE)]
         if len(names) != 1:
@@ -163,5 +163,5 @@ def read_eigenvalues(path: str | Path) -> EigenvalueTable:
         values = table.numbers(names[0])
         if len(values) == 0 or not np.isfinite(values).all():
             raise InputError(f"wanted a number in every row of column {names[0]} of {path}; delete those without")
-        found.append(values / 3.6 if wanted == "speed" and re.search(KMH, names[0], re.IGNORECASE) else values)
-    return EigenvalueTable(*found)
+        columns.append(values / 3.6 if wanted == "speed" and re.search(KMH, names[0], re.IGNORECASE) else values)
+    return EigenvalueTable(*columns)

@@ -59,7 +59,7 @@ def kicked_windows(response: Response) -> list[AveragedWindow]:
     on = np.abs(response.T_played) > 0.0
     starts = np.flatnonzero(~on[:-1] & on[1:]) + 1
     before, longest = round(BEFORE_KICK / dt), round(rules.longest / dt)
-    usable, found = response.free | on, []
+    usable, windows = response.free | on, []
     usable[:-1] |= on[1:]  # a row beside a kick may be one of it by its time, and not by its torque
     usable[1:] |= on[:-1]
     if not len(starts):
@@ -68,8 +68,8 @@ def kicked_windows(response: Response) -> list[AveragedWindow]:
         first, last = start - before, min(following - before, start + longest)
         last = last if usable[start:last].all() else start + int(np.argmin(usable[start:last]))
         if first >= 0 and usable[first:start].all() and (last - start) * dt >= rules.rest / 2.0:
-            found.append(make_window(response, first, last, f"kick by the drive at {response.t[start]:.2f} s"))
-    return _at_steady_speed(response, found)
+            windows.append(make_window(response, first, last, f"kick by the drive at {response.t[start]:.2f} s"))
+    return _at_steady_speed(response, windows)
 
 
 def require_known_input(response: Response, windows: Sequence[AveragedWindow]) -> None:
@@ -91,7 +91,7 @@ def require_known_input(response: Response, windows: Sequence[AveragedWindow]) -
     InputError
         Less than `LEAST_PLAYED` of the torque is its own, or that explains less than `LEAST_MOVED` of the lean rate.
     """
-    whole = [one.window for one in windows if one.filter is None]
+    whole = [window.window for window in windows if window.filter is None]
     if not whole or response.T_played is None or response.delta is None or response.phi_dot_unit != "rad/s":
         return
     parts = _joined([(window.start, window.stop) for window in whole])
@@ -106,7 +106,7 @@ def require_known_input(response: Response, windows: Sequence[AveragedWindow]) -
     share = float(np.std(own[k])) / max(float(np.std(torque[k])), np.finfo(float).tiny)
     moved = _moved_by(own, response.phi_dot, parts, response.dt)
     if share < LEAST_PLAYED or moved < LEAST_MOVED:
-        found = (
+        reason = (
             f"all but {100.0 * share:.1f} % of the logged torque answers lean rate and steer, wanted "
             f"{100.0 * LEAST_PLAYED:.0f} %"
             if share < LEAST_PLAYED
@@ -114,20 +114,20 @@ def require_known_input(response: Response, windows: Sequence[AveragedWindow]) -
             f"{100.0 * LEAST_MOVED:.0f} %"
         )
         raise InputError(
-            f"no known input moves the bicycle: {found}, and noise that comes back as torque misleads; play a torque "
+            f"no known input moves the bicycle: {reason}, and noise that comes back as torque misleads; play a torque "
             "on top of the controller's, or kick the bicycle, and record again"
         )
 
 
 def _joined(parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Parts of a recording, first row and one past the last, with those that touch made one."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, stop in sorted(parts):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(stop, spans[-1][1]))
         else:
-            found.append((start, stop))
-    return found
+            spans.append((start, stop))
+    return spans
 
 
 def _moved_by(own: Array, y: Array, parts: Sequence[tuple[int, int]], dt: float) -> float:
@@ -143,8 +143,9 @@ def _moved_by(own: Array, y: Array, parts: Sequence[tuple[int, int]], dt: float)
     if min(learnt.sum(), (~learnt).sum()) < _ROWS_PER_UNKNOWN * (lags + 1):
         return 1.0
     rows = np.column_stack([*(total[k - block * i] - total[k - block * (i + 1)] for i in range(lags)), np.ones(len(k))])
-    told = rows[~learnt] @ np.linalg.lstsq(rows[learnt], y[k][learnt], rcond=None)[0]
-    return 1.0 - float(np.mean((y[k][~learnt] - told) ** 2)) / max(float(np.var(y[k][~learnt])), np.finfo(float).tiny)
+    predicted = rows[~learnt] @ np.linalg.lstsq(rows[learnt], y[k][learnt], rcond=None)[0]
+    y = y[k][~learnt]
+    return 1.0 - float(np.mean((y - predicted) ** 2)) / max(float(np.var(y)), np.finfo(float).tiny)
 
 
 def _stretches(response: Response, a: int, b: int) -> list[tuple[int, int]]:

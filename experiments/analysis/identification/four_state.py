@@ -51,10 +51,10 @@ def fit(segment: Segment) -> Fit:
         return Fit.refused(
             NAME, "neither steer nor yaw rate was measured: the lean rate alone leaves the steer equation open"
         )
-    found = identify([averaged], FREE_COEFFICIENTS, BROAD_PRIOR)
-    moved = theory.move(found.changes)
+    identified = identify([averaged], FREE_COEFFICIENTS, BROAD_PRIOR)
+    moved = theory.move(identified.changes)
     duration = window.duration
-    start, dynamics = found.starts[0], moved.dynamics()
+    start, dynamics = identified.starts[0], moved.dynamics()
     mode = dominant_mode(dynamics, window.v_mean, start, duration, turn=MIN_TURN)
     mode = mode or dominant_mode(dynamics, window.v_mean, start, duration, oscillatory=False)
     if mode is None:
@@ -62,10 +62,10 @@ def fit(segment: Segment) -> Fit:
     s = mode.eigenvalue
     slopes = eigenvalue_derivatives(moved, window.v_mean, FREE_COEFFICIENTS, s)
     jacobian = np.array([slopes.real, slopes.imag if s.imag > 0 else np.zeros(len(FREE_COEFFICIENTS))])
-    covariance = jacobian @ found.covariance @ jacobian.T
-    y, curve = averaged.channels["phi_dot"], found.curves[0]["phi_dot"]
+    covariance = jacobian @ identified.covariance @ jacobian.T
+    y, curve = averaged.channels["phi_dot"], identified.curves[0]["phi_dot"]
     residual = y - curve
-    problem = _problem(found, s, covariance, curve, residual)
+    problem = _problem(identified, s, covariance, curve, residual)
     rows = np.arange(window.start, window.stop)
     centres = window.start + (np.arange(len(y)) + 0.5) * (len(rows) / len(y)) - 0.5
     offset = float(segment.phi_dot.mean())
@@ -78,9 +78,9 @@ def fit(segment: Segment) -> Fit:
         rms=root_mean_square(residual),
         ok=not problem,
         status=problem
-        or f"lean rate and {', '.join(set(averaged.channels) - {'phi_dot'})}; {found.status}".rstrip("; "),
+        or f"lean rate and {', '.join(set(averaged.channels) - {'phi_dot'})}; {identified.status}".rstrip("; "),
         curve=offset + np.interp(rows, centres, curve),
-        coefficients=dict(zip(FREE_COEFFICIENTS, map(float, found.values), strict=True)),
+        coefficients=dict(zip(FREE_COEFFICIENTS, map(float, identified.values), strict=True)),
     )
 
 
@@ -102,10 +102,10 @@ def fit_cuts(segment: Segment) -> Fit:
     return replace(whole, covariance=whole.covariance + moves.T @ moves / max(len(moves), 1))
 
 
-def _problem(found: Identification, s: complex, covariance: Array, curve: Array, residual: Array) -> str:
+def _problem(identified: Identification, s: complex, covariance: Array, curve: Array, residual: Array) -> str:
     """Reason why the fit may not be compared; empty when it may."""
-    if not found.ok:
-        return f"not identifiable: {found.status}"
+    if not identified.ok:
+        return f"not identifiable: {identified.status}"
     if noisy := too_noisy(root_mean_square(curve), root_mean_square(residual), motion="motion"):
         return noisy
     if np.sqrt(np.trace(covariance)) > MAX_STD * abs(s):

@@ -98,8 +98,8 @@ class Identification:
         }
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{name} {text}" for name, text in self.texts.items())
-        return f"Identification({found}; {self.windows} windows{'' if self.ok else ', not settled'})"
+        values = ", ".join(f"{name} {text}" for name, text in self.texts.items())
+        return f"Identification({values}; {self.windows} windows{'' if self.ok else ', not settled'})"
 
     def _repr_html_(self) -> str:
         return value_table(
@@ -151,11 +151,11 @@ def identify(
     within = tuple((bounds.T - problem.nominal) / problem.scale)
     for _ in range(rounds):
         problem.weigh_by(x)
-        found = least_squares(
+        optimum = least_squares(
             problem.residual, x, problem.jacobian, within, method, xtol=1e-6, ftol=1e-8, max_nfev=MOST_EVALUATIONS
         )
-        settled = np.allclose(found.x, x, atol=1e-3)
-        x, ok = found.x, bool(found.status > 0)
+        settled = np.allclose(optimum.x, x, atol=1e-3)
+        x, ok = optimum.x, bool(optimum.status > 0)
         if settled:
             break
     linearised = problem.at(x)
@@ -177,8 +177,8 @@ def identify(
         bounds=bounds,
         scale=problem.scale,
         weights=tuple(problem.stds),
-        curves=tuple(one.curves for one in linearised),
-        starts=tuple(one.start for one in linearised),
+        curves=tuple(window.curves for window in linearised),
+        starts=tuple(window.start for window in linearised),
     )
 
 
@@ -187,15 +187,15 @@ def possible_bounds(theory: Theory, names: Sequence[str]) -> Array:
 
     A machine's quantities have ranges of their own; a parameter may go as far as the bicycle stays plausible.
     """
-    found = np.tile([-np.inf, np.inf], (len(names), 1))
+    bounds = np.tile([-np.inf, np.inf], (len(names), 1))
     for i, name in enumerate(names):
         nominal, allowed = theory.nominal(name), theory.range(name)
         if name in PARAMETERS:
             far = FARTHEST_PARAMETER * max(abs(nominal), 1.0)
-            found[i] = [nearest_possible(theory, name, nominal + way, implausible) for way in (-far, far)]
+            bounds[i] = [nearest_possible(theory, name, nominal + way, implausible) for way in (-far, far)]
         elif allowed.allows(nominal):
-            found[i] = allowed.least, allowed.most
-    return found
+            bounds[i] = allowed.least, allowed.most
+    return bounds
 
 
 class _Problem:
@@ -233,8 +233,8 @@ class _Problem:
 
     def require_told(self, x: Array) -> None:
         """Refuse quantities without a prior that the residuals do not depend on: any value would do as well."""
-        told = np.any(self.jacobian(x), axis=0)
-        untold = [name for name, so in zip(self._names, told, strict=True) if not so]
+        informative = np.any(self.jacobian(x), axis=0)
+        untold = [name for name, so in zip(self._names, informative, strict=True) if not so]
         if untold:
             why = [f"{name} ({UNTOLD_BECAUSE.get(name, 'their motion does not depend on it')})" for name in untold]
             raise InputError(
@@ -244,24 +244,24 @@ class _Problem:
 
     def weigh_by(self, x: Array) -> None:
         """Weigh the channels by their residuals at x."""
-        found, values = self.at(x), dict(zip(self._names, self.values(x), strict=True))
+        linearised, values = self.at(x), dict(zip(self._names, self.values(x), strict=True))
         if self._large_motion:
-            pairs = zip(self._windows, found, strict=True)
-            self._windows = [with_large_motion(window, values, one.start) for window, one in pairs]
-        self.stds, self._latest = [one.stds for one in found], None
+            pairs = zip(self._windows, linearised, strict=True)
+            self._windows = [with_large_motion(window, values, linear.start) for window, linear in pairs]
+        self.stds, self._latest = [linear.stds for linear in linearised], None
         self.nominal_cost = _squares(self._linearised(np.zeros(len(x))))
-        self._rows = sum(len(one.residual) for one in found) + len(x)
+        self._rows = sum(len(linear.residual) for linear in linearised) + len(x)
 
     def residual(self, x: Array) -> Array:
         """Weighed residuals of all windows and of the prior, one after the other."""
         try:
-            return np.concatenate([*(one.residual for one in self.at(x)), self.off_prior(x)])
+            return np.concatenate([*(linear.residual for linear in self.at(x)), self.off_prior(x)])
         except InputError:  # a bicycle that cannot be: the search turns round
             return np.full(self._rows, IMPOSSIBLE_PENALTY * np.sqrt(self.nominal_cost / self._rows))
 
     def jacobian(self, x: Array) -> Array:
         """Slopes of `residual`, (rows, p)."""
-        return np.vstack([*(one.jacobian * self.scale for one in self.at(x)), self.prior_root * self.scale])
+        return np.vstack([*(linear.jacobian * self.scale for linear in self.at(x)), self.prior_root * self.scale])
 
     def _linearised(self, x: Array) -> list[Linearisation]:
         values = dict(zip(self._names, self.values(x), strict=True))
@@ -273,12 +273,12 @@ class _Problem:
 
 def _squares(linearised: Sequence[Linearisation]) -> float:
     """Sum of squares of the residuals."""
-    return sum(float(one.residual @ one.residual) for one in linearised)
+    return sum(float(window.residual @ window.residual) for window in linearised)
 
 
 def prior_root(theory: Theory, names: Sequence[str], width: Array) -> Array:
     """Matrix (p, p) that makes independent unit deviations of quantities whose priors have these widths (p,), SI."""
-    known = [name if np.isfinite(one) else "" for name, one in zip(names, width, strict=True)]
+    known = [name if np.isfinite(std) else "" for name, std in zip(names, width, strict=True)]
     root = np.linalg.inv(np.linalg.cholesky(theory.bicycle.correlation_matrix(known)))
     return np.asarray(root / width)
 
@@ -290,9 +290,9 @@ def robust_covariance(windows: Sequence[Linearisation], prior: Array) -> tuple[A
     """
     p = len(prior)
     known = prior.T @ prior
-    inverse = np.linalg.pinv(sum((one.jacobian.T @ one.jacobian for one in windows), known))
-    coloured = sum((one.score_covariance() for one in windows), np.zeros((p, p)))
-    scores = [one.jacobian.T @ one.residual for one in windows]
+    inverse = np.linalg.pinv(sum((window.jacobian.T @ window.jacobian for window in windows), known))
+    coloured = sum((window.score_covariance() for window in windows), np.zeros((p, p)))
+    scores = [window.jacobian.T @ window.residual for window in windows]
     n = len(windows)
     if n >= MIN_CLUSTERS * p:
         apart = np.array(scores) - np.mean(scores, axis=0)
@@ -307,8 +307,8 @@ def model_error(windows: Sequence[Linearisation], prior: Array) -> Array:
 
     A deviation that more windows like these do not make smaller. ``prior`` is the matrix of `prior_root`.
     """
-    information = sum((one.jacobian.T @ one.jacobian for one in windows), prior.T @ prior)
-    bent = sum((one.jacobian.T @ one.beyond for one in windows), np.zeros(len(prior)))
+    information = sum((window.jacobian.T @ window.jacobian for window in windows), prior.T @ prior)
+    bent = sum((window.jacobian.T @ window.beyond for window in windows), np.zeros(len(prior)))
     return np.asarray(MODEL_ERROR * np.linalg.pinv(information) @ bent)
 
 

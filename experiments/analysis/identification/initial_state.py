@@ -84,17 +84,17 @@ def estimate_initial_state(segment: Segment, dynamics: Dynamics) -> InitialState
     weak prior (zero; `PRIOR_SCALE` times the signal, for hidden starts their standard deviation) keeps apart what the
     window cannot tell apart, such as the slow capsize mode from an offset.
     """
-    found = _linear_start(segment, dynamics)
-    G = found.channels[0][0]
-    influences = _influences(found.channels, found.stds, found.prior)
-    peak = float(np.abs(found.lean_rates @ found.x).max())
-    return InitialState(found.x, G, *influences, G @ found.x, found.last @ found.x, peak)
+    start = _linear_start(segment, dynamics)
+    G = start.channels[0][0]
+    influences = _influences(start.channels, start.stds, start.prior)
+    peak = float(np.abs(start.lean_rates @ start.x).max())
+    return InitialState(start.x, G, *influences, G @ start.x, start.last @ start.x, peak)
 
 
 def explained_lean_rate(segment: Segment, dynamics: Dynamics) -> Array:
     """Lean rate (n,) of `estimate_initial_state`, less its mean, without what a measurement does to its start."""
-    found = _linear_start(segment, dynamics)
-    return found.channels[0][0] @ found.x
+    start = _linear_start(segment, dynamics)
+    return start.channels[0][0] @ start.x
 
 
 class _LinearStart(NamedTuple):
@@ -146,21 +146,21 @@ def nonlinear_initial_state(segment: Segment, machine: WindowMachine, first: Ini
         None where every bicycle near that start falls over within the window. Of a drive with hysteresis, which may
         lag behind to either side where the window begins, the better of both.
     """
-    of = machine.nonlinearities
-    sides = (1, -1) if of.hysteresis > 0.0 else (1,)
-    machines = [replace(machine, nonlinearities=of._replace(lagging=side)) for side in sides]
+    beyond = machine.nonlinearities
+    sides = (1, -1) if beyond.hysteresis > 0.0 else (1,)
+    machines = [replace(machine, nonlinearities=beyond._replace(lagging=side)) for side in sides]
     # steps may end in a valley beside the deepest one: then the search begins elsewhere too
     chance, begin, smaller = np.random.default_rng(0), first, 1.0
-    found: list[tuple[float, InitialState]] = []
+    settled: list[tuple[float, InitialState]] = []
     for _ in range(1 + MOST_OTHER_STARTS):
-        tried = (_bent_start(segment, one, begin) for one in machines)
-        found += [one for one in tried if one is not None]
-        best = min(found, key=lambda one: one[0])[1] if found else None
-        if best is None and not of.lossy:
+        tried = (_bent_start(segment, each, begin) for each in machines)
+        settled += [each for each in tried if each is not None]
+        best = min(settled, key=lambda each: each[0])[1] if settled else None
+        if best is None and not beyond.lossy:
             break
-        if best is not None and (_explains(segment, best) or not (of.lossy or leaves_more(segment, best, first))):
+        if best is not None and (_explains(segment, best) or not (beyond.lossy or leaves_more(segment, best, first))):
             break
-        if not of.lossy:  # where the lean rate alone was measured, a linear start may lean as no bicycle can
+        if not beyond.lossy:  # where the lean rate alone was measured, a linear start may lean as no bicycle can
             smaller *= SMALLER_START
         begin = replace(first, x=smaller * first.x * (1.0 + OTHER_START * chance.standard_normal(len(first.x))))
     return best
@@ -175,14 +175,14 @@ def leaves_more(segment: Segment, start: InitialState, than: InitialState) -> bo
     start, than : InitialState
         Of the motion asked about, and of the other one.
     """
-    left, other = _left_by(segment, start), _left_by(segment, than)
-    return any(np.std(y) > MOST_UNEXPLAINED * np.std(z) for y, z in zip(left, other, strict=True))
+    own, other = _left_by(segment, start), _left_by(segment, than)
+    return any(np.std(y) > MOST_UNEXPLAINED * np.std(z) for y, z in zip(own, other, strict=True))
 
 
 def likelihood_gain(segment: Segment, start: InitialState, than: InitialState) -> float:
     """Log likelihood by which a motion explains the measured signals better than another one, of white residuals."""
-    left, other = _left_by(segment, start), _left_by(segment, than)
-    return float(sum(len(y) * np.log(np.std(z) / np.std(y)) for y, z in zip(left, other, strict=True)))
+    own, other = _left_by(segment, start), _left_by(segment, than)
+    return float(sum(len(y) * np.log(np.std(z) / np.std(y)) for y, z in zip(own, other, strict=True)))
 
 
 def _left_by(segment: Segment, start: InitialState) -> list[Array]:
@@ -192,9 +192,9 @@ def _left_by(segment: Segment, start: InitialState) -> list[Array]:
 
 def _explains(segment: Segment, start: InitialState) -> bool:
     """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
-    for y, left in zip(_measured(segment), _left_by(segment, start), strict=True):
+    for y, rest in zip(_measured(segment), _left_by(segment, start), strict=True):
         noise = white_noise_variance(y) ** 0.5
-        if np.std(left) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
+        if np.std(rest) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
             return False
     return True
 
@@ -206,7 +206,8 @@ def _bent_start(segment: Segment, machine: WindowMachine, first: InitialState) -
     prior = _prior(sizes, len(first.x))
     free = _offsets(segment.window)
     here = next(
-        (one for k in range(MOST_HALVINGS) if (one := _motion(machine, GENTLER**k * first.x, ys, free)).upright), None
+        (motion for k in range(MOST_HALVINGS) if (motion := _motion(machine, GENTLER**k * first.x, ys, free)).upright),
+        None,
     )
     if here is None:
         return None
@@ -218,11 +219,11 @@ def _bent_start(segment: Segment, machine: WindowMachine, first: InitialState) -
             break
         tried = (_motion(machine, here.x + 0.5**k * step, ys, free) for k in range(MOST_HALVINGS))
         cost = here.cost(stds, prior)
-        better = next((one for one in tried if one.cost(stds, prior) < cost and one.upright), None)
+        better = next((motion for motion in tried if motion.cost(stds, prior) < cost and motion.upright), None)
         if better is None:
             break
         here, stds = better, _residual_sizes(better.residuals, sizes)
-    found = InitialState(
+    state = InitialState(
         here.x,
         here.channels[0][0],
         *_influences(here.channels, stds, prior),
@@ -232,7 +233,7 @@ def _bent_start(segment: Segment, machine: WindowMachine, first: InitialState) -
         machine=machine,
     )
     unlikely = sum(len(y) * np.log(std) for y, std in zip(ys, stds, strict=True)) + 0.5 * float(here.x @ prior @ here.x)
-    return float(unlikely), found
+    return float(unlikely), state
 
 
 @dataclass(frozen=True)
@@ -253,12 +254,12 @@ class _Motion:
         signals = zip(
             self.free, (moved.phi_dot, moved.delta), (self.lean_rate, self.steer), self.residuals, strict=False
         )
-        return [(less((there - here[:, None]) / START_STEP), left) for less, there, here, left in signals]
+        return [(less((there - here[:, None]) / START_STEP), rest) for less, there, here, rest in signals]
 
     @property
     def upright(self) -> bool:
         """Does the bicycle stay upright in the window, and where it started a little differently?"""
-        return all(np.isfinite(left).all() for left in self.residuals) and all(
+        return all(np.isfinite(residual).all() for residual in self.residuals) and all(
             np.isfinite(G).all() for G, _ in self.channels
         )
 
@@ -339,8 +340,8 @@ def _normal_equations(channels: Channels, stds: Sequence[float], prior: Array) -
 def _influences(channels: Channels, stds: Sequence[float], prior: Array) -> tuple[Array, Array | None]:
     """Change of the estimate per lean rate and per steer angle at each sample, (4 + k, n) each."""
     precision, _ = _normal_equations(channels, stds, prior)
-    found = [
+    influences = [
         np.asarray(np.linalg.solve(precision, G.T) / std**2, np.float64)
         for (G, _), std in zip(channels, stds, strict=True)
     ]
-    return found[0], found[1] if len(found) > 1 else None
+    return influences[0], influences[1] if len(influences) > 1 else None

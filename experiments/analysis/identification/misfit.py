@@ -48,33 +48,33 @@ class Misfit:
         return self.factor > MOST_USUAL
 
 
-def misfit_of(windows: Sequence[AveragedWindow], found: Identification) -> Misfit:
+def misfit_of(windows: Sequence[AveragedWindow], fit: Identification) -> Misfit:
     """Compare what an identification leaves with the noise of the readings, and with what held quantities would leave.
 
     Parameters
     ----------
     windows : sequence of AveragedWindow
         Those that the quantities were identified from.
-    found : Identification
+    fit : Identification
     """
-    theory, p = windows[0].theory.move(found.changes), len(found.names)
-    held = _held(theory, found.names)
-    values = {**{name: theory.nominal(name) for name in held}, **found.changes}
-    names = (*found.names, *held)
-    steps = np.array([*(QUANTITY_STEP * found.scale), *held.values()])
+    theory, p = windows[0].theory.move(fit.changes), len(fit.names)
+    held = _held(theory, fit.names)
+    values = {**{name: theory.nominal(name) for name in held}, **fit.changes}
+    names = (*fit.names, *held)
+    steps = np.array([*(QUANTITY_STEP * fit.scale), *held.values()])
     linear = [
-        linearise(averaged, values, names, steps, std) for averaged, std in zip(windows, found.weights, strict=True)
+        linearise(averaged, values, names, steps, std) for averaged, std in zip(windows, fit.weights, strict=True)
     ]
-    slopes = np.vstack([one.jacobian for one in linear])
-    squares = sum(float(one.residual @ one.residual) for one in linear)
-    noise = sum(_noise_squares(averaged, one) for averaged, one in zip(windows, found.weights, strict=True))
+    slopes = np.vstack([window.jacobian for window in linear])
+    squares = sum(float(window.residual @ window.residual) for window in linear)
+    noise = sum(_noise_squares(averaged, stds) for averaged, stds in zip(windows, fit.weights, strict=True))
     usual = np.array([theory.usual(name) for name in held])
     own, others = slopes[:, :p], slopes[:, p:] * usual
     moves = -np.linalg.pinv(own) @ others  # (p, held)
-    left = np.sum((others + own @ moves) ** 2, axis=0)
+    unexplained = np.sum((others + own @ moves) ** 2, axis=0)
     ratio = float(np.sqrt(squares / noise)) if noise > 0.0 else 1.0
     excess = squares - noise if ratio > LEAST_MISFIT else 0.0
-    factor = float(np.sqrt(excess / left.sum())) if left.any() else 0.0
+    factor = float(np.sqrt(excess / unexplained.sum())) if unexplained.any() else 0.0
     return Misfit(ratio, factor, factor**2 * moves @ moves.T, dict(zip(held, moves.T, strict=True)))
 
 
@@ -95,6 +95,6 @@ def _noise_squares(averaged: AveragedWindow, stds: Mapping[str, float]) -> float
     """Sum of squares of the weighed residual of a window by the noise of its readings alone."""
     if averaged.filter is not None:
         return sum(len(y) / stds[name] ** 2 for name, y in averaged.channels.items())
-    one = {name: np.eye(len(y), 1, -(len(y) // 2)) for name, y in averaged.channels.items()}  # a reading off by one
-    gain = {name: float(np.sum(white**2)) for name, white in averaged.whitened(one).items()}
+    impulse = {name: np.eye(len(y), 1, -(len(y) // 2)) for name, y in averaged.channels.items()}  # a reading off by one
+    gain = {name: float(np.sum(white**2)) for name, white in averaged.whitened(impulse).items()}
     return sum(len(y) * gain[name] * white_noise_variance(y) / stds[name] ** 2 for name, y in averaged.channels.items())

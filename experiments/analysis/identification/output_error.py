@@ -82,10 +82,10 @@ class AveragedWindow:
         k = max(1, round(AVERAGING_TIME / response.dt))
         n = len(segment) // k
         rows = slice(window.start, window.start + n * k)
-        found = {"phi_dot": response.phi_dot}
+        signals = {"phi_dot": response.phi_dot}
         if response.phi_dot_unit == "rad/s":
-            found |= {name: y for name in ("delta", "psi_dot") if (y := getattr(response, name)) is not None}
-        means = {name: y[rows].reshape(n, k).mean(axis=1) for name, y in found.items()}
+            signals |= {name: y for name in ("delta", "psi_dot") if (y := getattr(response, name)) is not None}
+        means = {name: y[rows].reshape(n, k).mean(axis=1) for name, y in signals.items()}
         channels = {name: y - y.mean() for name, y in means.items() if np.ptp(y) > 0.0}
         fall, v = window.v_start - window.v_end, np.full(n, window.v_mean)
         if abs(fall) > MAP_SPEED_STEP:
@@ -209,8 +209,8 @@ def linearise(
     bent -= q @ (q.T @ bent)
     columns = {name: np.column_stack([known, moves[name][:, OF_SPEED]]) for name, known in columns.items()}
     curves = {name: known[:, MODELLED] @ x for name, known in columns.items()}
-    left = averaged.whitened({name: known[:, :1] - curves[name][:, None] for name, known in columns.items()})
-    stds = {name: max(float(np.std(left[name])), RESIDUAL_FLOOR * unit[name]) for name in channels}
+    residuals = averaged.whitened({name: known[:, :1] - curves[name][:, None] for name, known in columns.items()})
+    stds = {name: max(float(np.std(residuals[name])), RESIDUAL_FLOOR * unit[name]) for name in channels}
     curves = {name: curve + forced[name][NOMINAL] + beyond[name] for name, curve in curves.items()}
     return Linearisation(y - G @ x, jacobian, curves, stds, x[:-1], bent)
 
@@ -235,8 +235,8 @@ def _outputs(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, 
     """Channels of the motion from each unit start, for several theories at once; (q, n, 4 + k) each."""
     several = [theory.dynamics() for theory in theories]
     states = free_responses(several, averaged.v, averaged.dt, averaged.misread)
-    found = _shown(averaged, theories, several, states)
-    return {name: found[name] for name in averaged.channels}
+    shown = _shown(averaged, theories, several, states)
+    return {name: shown[name] for name in averaged.channels}
 
 
 def _forced(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, Array]:
@@ -252,18 +252,18 @@ def _forced(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, A
     played = np.zeros(len(turning)) if averaged.played is None else averaged.played
     k, v = len(turning) // n, float(averaged.v.mean())
     states = []
-    for one, gain, size, delay in zip(several, gains, friction, delays, strict=True):
-        if one.dt is None:
+    for machine, gain, size, delay in zip(several, gains, friction, delays, strict=True):
+        if machine.dt is None:
             x = forced_response(
-                one, v, averaged.dt / k, gain * _later(played, delay * k / averaged.dt) - size * turning
+                machine, v, averaged.dt / k, gain * _later(played, delay * k / averaged.dt) - size * turning
             )
         else:
-            x = commanded_response(one, v, averaged.dt / k, played, -size * turning)
+            x = commanded_response(machine, v, averaged.dt / k, played, -size * turning)
         states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
     most = max(x.shape[1] for x in states)  # a delay beyond one sample has more states
     states = [np.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0))) for x in states]
-    found = _shown(averaged, theories, several, np.array(states))
-    return {name: found[name][..., 0] for name in averaged.channels}
+    shown = _shown(averaged, theories, several, np.array(states))
+    return {name: shown[name][..., 0] for name in averaged.channels}
 
 
 def _later(played: Array, rows: float) -> Array:
@@ -276,10 +276,10 @@ def _shown(
     averaged: AveragedWindow, theories: Sequence[Theory], several: Sequence[Dynamics], states: Array
 ) -> dict[str, Array]:
     """Readings of the sensors in states (q, n, m, j); (q, n, j) each."""
-    found = {}
+    outputs = {}
     scale, lag = (np.array([theory.nominal(name) for theory in theories]) for name in ("steer_scale", "steer_lag"))
     later = states[:, :, DELTA] - lag[:, None, None] * states[:, :, DELTA_DOT]
-    found["delta"] = scale[:, None, None] * later
+    outputs["delta"] = scale[:, None, None] * later
     rows = np.zeros((len(theories), 2, len(STATES)))
     for row, theory in zip(rows, theories, strict=True):
         real = theory.variant({})[0]
@@ -288,8 +288,8 @@ def _shown(
     lean_rate = np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)
     gyros = np.array([theory.variant({})[0].gyros for theory in theories])
     rates = np.stack([lean_rate, still + averaged.v[:, None] * per_speed])
-    found["phi_dot"], found["psi_dot"] = np.einsum("qab,bqnj->aqnj", gyros, rates)
-    return found
+    outputs["phi_dot"], outputs["psi_dot"] = np.einsum("qab,bqnj->aqnj", gyros, rates)
+    return outputs
 
 
 def _turning(delta: Array, dt: float) -> Array:
@@ -320,9 +320,9 @@ def either_side(move: Callable[[float], _Found], step: float) -> tuple[_Found, f
         Takes a step; raises InputError where nothing can be.
     step : float
     """
-    for one in (step, -step):
+    for signed in (step, -step):
         try:
-            return move(one), one
+            return move(signed), signed
         except InputError:
             continue
     return None

@@ -64,7 +64,7 @@ class Profile:
 
 def profiles(
     windows: Sequence[AveragedWindow],
-    found: Identification,
+    fit: Identification,
     level: float = 0.95,
     jobs: int = 1,
     on_progress: Callable[[int, int, str], None] = lambda done, total, name: None,
@@ -75,7 +75,7 @@ def profiles(
     ----------
     windows : sequence of AveragedWindow
         Those that the quantities were identified from.
-    found : Identification
+    fit : Identification
     level : float
         Probability that an interval holds the truth.
     jobs : int
@@ -83,18 +83,18 @@ def profiles(
     on_progress : callable
         Told how many are done, of how many, and the last one's name.
     """
-    work = _Work(tuple(windows), found, level)
-    total, done = len(found.names), dict[int, Profile]()
+    work = _Work(tuple(windows), fit, level)
+    total, done = len(fit.names), dict[int, Profile]()
     if jobs <= 1 or total == 1:
         for i in range(total):
             done[i] = work.profile(i)
-            on_progress(i + 1, total, found.names[i])
+            on_progress(i + 1, total, fit.names[i])
     else:  # theories are functions, which only a forked process takes along
         with ProcessPoolExecutor(jobs, get_context("fork"), _take, (work,)) as pool:
             waiting = {pool.submit(_profile_there, i): i for i in range(total)}
-            for n, one in enumerate(as_completed(waiting), 1):
-                done[waiting[one]] = one.result()
-                on_progress(n, total, found.names[waiting[one]])
+            for n, future in enumerate(as_completed(waiting), 1):
+                done[waiting[future]] = future.result()
+                on_progress(n, total, fit.names[waiting[future]])
     return [done[i] for i in range(total)]
 
 
@@ -121,28 +121,28 @@ class _Work:
 
     def profile(self, i: int) -> Profile:
         """Profile quantity i over the others."""
-        found = self.found
+        fit = self.found
         white = np.asarray(
-            np.linalg.pinv(self._information(self._linearised(found.values, range(len(found.names))))), float
+            np.linalg.pinv(self._information(self._linearised(fit.values, range(len(fit.names))))), float
         )
-        scaling = white[i, i] / max(found.covariance[i, i], np.finfo(float).tiny)
-        dof = len(self.windows) - len(found.names)
+        scaling = white[i, i] / max(fit.covariance[i, i], np.finfo(float).tiny)
+        dof = len(self.windows) - len(fit.names)
         tail = 0.5 + 0.5 * self.level
-        limit = float(stdtrit(dof, tail)) if found.cluster_robust and dof > 0 else float(ndtri(tail))
+        limit = float(stdtrit(dof, tail)) if fit.cluster_robust and dof > 0 else float(ndtri(tail))
         sides = [self._walk(i, sign, white, scaling, limit) for sign in (-1.0, 1.0)]
-        (left, low), (right, high) = sides
-        points = [*left[::-1], (found.values, 0.0), *right]
+        (lower, low), (right, high) = sides
+        points = [*lower[::-1], (fit.values, 0.0), *right]
         values, root = np.array([x[i] for x, _ in points]), np.array([r for _, r in points])
-        others = {name: np.array([x[j] for x, _ in points]) for j, name in enumerate(found.names) if j != i}
-        return Profile(found.names[i], float(found.values[i]), values, root, others, low, high, limit)
+        others = {name: np.array([x[j] for x, _ in points]) for j, name in enumerate(fit.names) if j != i}
+        return Profile(fit.names[i], float(fit.values[i]), values, root, others, low, high, limit)
 
     def _walk(
         self, i: int, sign: float, white: Array, scaling: float, limit: float
     ) -> tuple[list[tuple[Array, float]], float | None]:
         """Points (values, signed root) from the best value outwards, and where the limit is passed."""
-        found, std = self.found, self.found.std[i]
+        fit, std = self.found, self.found.std[i]
         slope = white[:, i] / white[i, i]  # how the others go along, to first order
-        x, before = found.values.copy(), (float(found.values[i]), 0.0)
+        x, before = fit.values.copy(), (float(fit.values[i]), 0.0)
         points: list[tuple[Array, float]] = []
         distance, step = 0.0, STEPS_APART
         while distance < REACH:
@@ -177,9 +177,9 @@ class _Work:
         cost = self._cost(linear, x)
         known = self.found.prior_root.T @ self.found.prior_root
         for _ in range(MOST_REFITS if rest else 0):
-            J = [one.jacobian for one in linear]
+            J = [window.jacobian for window in linear]
             H = sum((j.T @ j for j in J), known[np.ix_(rest, rest)])
-            g = sum((j.T @ one.residual for j, one in zip(J, linear, strict=True)), np.zeros(len(rest)))
+            g = sum((j.T @ window.residual for j, window in zip(J, linear, strict=True)), np.zeros(len(rest)))
             g = g + (known @ (x - self.found.nominal))[list(rest)]
             tried = x.copy()
             tried[list(rest)] -= np.linalg.lstsq(H, g, rcond=None)[0]
@@ -194,18 +194,20 @@ class _Work:
         return x, cost - self.found.cost
 
     def _linearised(self, x: Array, which: Sequence[int]) -> list[Linearisation]:
-        found = self.found
-        values = dict(zip(found.names, map(float, x), strict=True))
-        names = [found.names[j] for j in which]
-        steps = QUANTITY_SHARE * found.scale[list(which)]
+        fit = self.found
+        values = dict(zip(fit.names, map(float, x), strict=True))
+        names = [fit.names[j] for j in which]
+        steps = QUANTITY_SHARE * fit.scale[list(which)]
         return [
             linearise(averaged, values, names, steps, std)
-            for averaged, std in zip(self.windows, found.weights, strict=True)
+            for averaged, std in zip(self.windows, fit.weights, strict=True)
         ]
 
     def _information(self, linear: Sequence[Linearisation]) -> Array:
-        return sum((one.jacobian.T @ one.jacobian for one in linear), self.found.prior_root.T @ self.found.prior_root)
+        return sum(
+            (window.jacobian.T @ window.jacobian for window in linear), self.found.prior_root.T @ self.found.prior_root
+        )
 
     def _cost(self, linear: Sequence[Linearisation], x: Array) -> float:
         moved = self.found.prior_root @ (x - self.found.nominal)
-        return sum(float(one.residual @ one.residual) for one in linear) + float(moved @ moved)
+        return sum(float(window.residual @ window.residual) for window in linear) + float(moved @ moved)
