@@ -190,8 +190,8 @@ class WindowErrors:
 
     def slopes(self, names: Sequence[str], sizes: Sequence[float]) -> Array:
         """Slopes (2, p) of small errors, as `ErrorEffect` has them, from sizes [SI] that are taken for small."""
-        asked = zip(names, sizes, strict=True)
-        return np.stack([self._slope(size, self._changes(name, size)) for name, size in asked], axis=1)
+        named = zip(names, sizes, strict=True)
+        return np.stack([self._slope(size, self._changes(name, size)) for name, size in named], axis=1)
 
     def effects(self, names: Sequence[str], sizes: Sequence[float]) -> list[ErrorEffect]:
         """Effect of each error, of its size [SI]; what was asked for before is known."""
@@ -212,7 +212,9 @@ class WindowErrors:
     def _changes(self, name: str, size: float) -> dict[float, Array]:
         """Changes (n, 2) of lean rate and steer, to each side that a machine can have; none where nothing changes."""
         changes = {side: self.kicked.change(name, side * size) for side in SIDES}
-        possible = {side: one for side, one in changes.items() if one is not None and np.isfinite(one).all()}
+        possible = {
+            side: change for side, change in changes.items() if change is not None and np.isfinite(change).all()
+        }
         return possible if any(np.any(change) for change in possible.values()) else {}
 
     def _slope(self, size: float, changes: Mapping[float, Array]) -> Array:
@@ -232,4 +234,4 @@ class WindowErrors:
     def _seen(self, start: InitialState, change: Array) -> Array:
         """Change (2,) of measured minus like for like that the estimate sees, weighted as for a start."""
         channels = difference_influence(self.comparison.fit.influence, start)
-        return np.asarray(sum(one @ moved for one, moved in zip(channels, change.T, strict=True)))
+        return np.asarray(sum(channel @ moved for channel, moved in zip(channels, change.T, strict=True)))

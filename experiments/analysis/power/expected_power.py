@@ -115,7 +115,7 @@ class LargeErrors:
 
     def repeated(self, times: int) -> "LargeErrors":
         """Effects in so many times the windows."""
-        moved, covariances = (np.concatenate([one] * times) for one in (self.moved, self.covariances))
+        moved, covariances = (np.concatenate([values] * times) for values in (self.moved, self.covariances))
         return replace(self, moved=moved, covariances=covariances)
 
 
@@ -138,10 +138,10 @@ def smallest_rejected(
     drawn = [_Drawn.of(conditions) for conditions in campaigns]
     units = one_deviation(campaigns)
     begin = FIRST_TRIED * units if near is None else np.where(np.isfinite(near), near, FIRST_TRIED * units)
-    found = np.full(len(units), np.nan)
+    sizes = np.full(len(units), np.nan)
     for i in range(len(units)) if errors is None else errors:
-        found[i] = _size_with_power(drawn, i, begin[i], LARGEST_SIZE * units[i])
-    return found
+        sizes[i] = _size_with_power(drawn, i, begin[i], LARGEST_SIZE * units[i])
+    return sizes
 
 
 def _size_with_power(draws: "Sequence[_Drawn]", error: int, begin: float, largest: float) -> float:
@@ -212,14 +212,16 @@ def one_deviation(campaigns: ExpectedCampaigns, stds: Array | None = None) -> Ar
         Deviations of the parameters, in shares of those known.
     """
     with np.errstate(divide="ignore"):
-        return np.asarray(np.mean(np.concatenate([_information(one, stds) for one in campaigns]) ** -0.5, axis=0))
+        return np.asarray(
+            np.mean(np.concatenate([_information(campaign, stds) for campaign in campaigns]) ** -0.5, axis=0)
+        )
 
 
 def _information(conditions: Sequence[ExpectedCondition], stds: Array | None) -> Array:
     """Square (2, p) of the standard deviations by which one unit of each error moves the means, to either side."""
-    moved = np.concatenate([one.means.moved for one in conditions], axis=-1)
-    by_parameter = np.vstack([one.by_parameter for one in conditions])
-    blocks = np.stack([one.means.covariances for one in conditions], axis=2)
+    moved = np.concatenate([condition.means.moved for condition in conditions], axis=-1)
+    by_parameter = np.vstack([condition.by_parameter for condition in conditions])
+    blocks = np.stack([condition.means.covariances for condition in conditions], axis=2)
     noise = block_diagonal(blocks.reshape(-1, len(conditions), 2, 2))
     hidden = by_parameter if stds is None else by_parameter * stds
     covariance = noise.reshape(*moved.shape, -1) + hidden @ hidden.T
@@ -238,18 +240,18 @@ class _Drawn:
     @classmethod
     def of(cls, conditions: Sequence[ExpectedCondition]) -> "_Drawn":
         rng = np.random.default_rng(DRAW_SEED)
-        by_parameter = np.vstack([one.by_parameter for one in conditions])
-        noise = [rng.standard_normal((CAMPAIGNS_DRAWN, len(one.covariances), 2)) for one in conditions]
+        by_parameter = np.vstack([condition.by_parameter for condition in conditions])
+        noise = [rng.standard_normal((CAMPAIGNS_DRAWN, len(condition.covariances), 2)) for condition in conditions]
         moved = rng.standard_normal((CAMPAIGNS_DRAWN, by_parameter.shape[1])) @ by_parameter.T
         return cls(conditions, noise, moved, by_parameter @ by_parameter.T)
 
     def judge(self, error: int, side: int) -> "_Judge":
         """Make the joint test ready for an error of any size to one side."""
-        moved, covariances = zip(*(one.with_error(error, side) for one in self.conditions), strict=True)
+        moved, covariances = zip(*(condition.with_error(error, side) for condition in self.conditions), strict=True)
         pooling = Pooling.of(covariances)
         noise = [
-            np.einsum("nab,dnb->dna", np.linalg.cholesky(one), z[side::2])
-            for one, z in zip(covariances, self.noise, strict=True)
+            np.einsum("nab,dnb->dna", np.linalg.cholesky(covariance), z[side::2])
+            for covariance, z in zip(covariances, self.noise, strict=True)
         ]
         precision = np.asarray(np.linalg.inv(block_diagonal(pooling.covariances) + self.of_parameters), float)
         return _Judge(pooling, noise, moved, self.moved[side::2, None], precision)

@@ -152,11 +152,11 @@ class _TriedDeviations:
         wanted : sequence of int
             Numbers of the quantities; the others are nan.
         """
-        found = np.full(len(tried), np.nan)
+        sizes = np.full(len(tried), np.nan)
         for i in wanted:
             sides = zip(*self._effect(i, float(tried[i])), strict=True)
-            found[i] = tried[i] * max(self._times_seen(moved, covariance) for moved, covariance in sides)
-        return found
+            sizes[i] = tried[i] * max(self._times_seen(moved, covariance) for moved, covariance in sides)
+        return sizes
 
     def _times_seen(self, moved: Array, covariance: Array) -> float:
         """Times a change (2 k,) must be made to be seen with the power `POWER`, by a test with some covariance.
@@ -168,8 +168,8 @@ class _TriedDeviations:
         square, mixed = float(moved @ precise[0]), self._noise @ precise[0]
         if square <= 0.0:
             return float("inf")
-        left = np.einsum("na,na->n", self._noise, precise[1:]) - self._rejected_from
-        enough = (np.sqrt(np.maximum(mixed**2 - square * left, 0.0)) - mixed) / square
+        remaining = np.einsum("na,na->n", self._noise, precise[1:]) - self._rejected_from
+        enough = (np.sqrt(np.maximum(mixed**2 - square * remaining, 0.0)) - mixed) / square
         return float(np.quantile(enough, POWER))
 
     def _effect(self, i: int, size: float) -> tuple[Array, Array]:
@@ -190,15 +190,15 @@ class _TriedDeviations:
     def _telling(self, i: int) -> list[int]:
         """Conditions that tell nearly all of a small deviation; the others are taken to be moved in proportion."""
         variances = np.diag(self._covariance).reshape(-1, 2)
-        told = np.sum(self.slopes[:, i].reshape(-1, 2) ** 2 / variances, axis=1)
-        order = np.argsort(-told, kind="stable")
-        enough = int(np.searchsorted(np.cumsum(told[order]), NEARLY_ALL * told.sum())) + 1
-        return [int(j) for j in order[:enough] if self._windows[j][0].fit.influence.size and told[j] > 0.0]
+        information = np.sum(self.slopes[:, i].reshape(-1, 2) ** 2 / variances, axis=1)
+        order = np.argsort(-information, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(information[order]), NEARLY_ALL * information.sum())) + 1
+        return [int(j) for j in order[:enough] if self._windows[j][0].fit.influence.size and information[j] > 0.0]
 
 
 def power_sentence(table: Sequence[Detectable]) -> str:
     """Sentence on how large a deviation would have been seen."""
-    seen = [one.phrase for one in table if np.isfinite(one.deviation)]
+    seen = [row.phrase for row in table if np.isfinite(row.deviation)]
     if not seen:
         return ""
     return f"smallest deviations detectable with {100 * POWER:.0f} % power: {', '.join(seen)}"

@@ -52,11 +52,11 @@ class RehearsedCondition:
         small : bool
             What they do is taken to be in proportion to them, which takes less time to find.
         """
-        covariances = np.array([one.comparison.prediction.difference_covariance for one in self.windows])
+        covariances = np.array([window.comparison.prediction.difference_covariance for window in self.windows])
         if small:
-            slopes = np.array([one.slopes(FORESEEN_ERRORS, sizes.tolist()) for one in self.windows])
+            slopes = np.array([window.slopes(FORESEEN_ERRORS, sizes.tolist()) for window in self.windows])
             return ExpectedCondition(self.label, covariances, slopes, self.by_parameter).repeated(self.runs)
-        effects = [one.effects(FORESEEN_ERRORS, sizes.tolist()) for one in self.windows]
+        effects = [window.effects(FORESEEN_ERRORS, sizes.tolist()) for window in self.windows]
         slopes, *large = (np.array([[effect[i] for effect in own] for own in effects]) for i in range(3))
         return ExpectedCondition(
             self.label, covariances, slopes.swapaxes(1, 2), self.by_parameter, LargeErrors(sizes, *large)
@@ -79,8 +79,8 @@ def given_by(drawn: Mapping[str, float], windows: Sequence[Comparison]) -> Seque
     windows : sequence of Comparison
         Of a rehearsal.
     """
-    found = (_given_by(drawn, c) for c in windows)
-    return [c for c in found if c is not None] if drawn else list(windows)
+    made = (_given_by(drawn, c) for c in windows)
+    return [c for c in made if c is not None] if drawn else list(windows)
 
 
 def _given_by(drawn: Mapping[str, float], c: Comparison) -> Comparison | None:
