@@ -142,17 +142,17 @@ class Pooling:
     @classmethod
     def of(cls, covariances: Sequence[Array]) -> "Pooling":
         """Prepare for windows with covariances (n, 2, 2) from noise, one array for each condition."""
-        noise = [one + MIN_VARIANCE * np.eye(2) for one in covariances]
+        noise = [covariance + MIN_VARIANCE * np.eye(2) for covariance in covariances]
         usual = np.median(np.einsum("naa->na", np.concatenate(noise)), axis=0)
-        variances, prior = _grid(usual, repeated=any(len(one) > 1 for one in noise))
+        variances, prior = _grid(usual, repeated=any(len(group) > 1 for group in noise))
         added = np.einsum("ga,ab->gab", variances, np.eye(2))[:, None]
-        totals = [one + added for one in noise]
+        totals = [matrix + added for matrix in noise]
         precisions = [np.linalg.inv(total) for total in totals]
-        information = np.stack([one.sum(axis=1) for one in precisions], axis=1)
+        information = np.stack([precision.sum(axis=1) for precision in precisions], axis=1)
         spreads = np.linalg.inv(information)
         determinants = np.linalg.slogdet(spreads)[1].sum(axis=1)
         determinants -= sum(np.linalg.slogdet(total)[1].sum(axis=1) for total in totals)
-        shares = [spreads[:, i, None] @ one for i, one in enumerate(precisions)]
+        shares = [spreads[:, i, None] @ precision for i, precision in enumerate(precisions)]
         return cls(variances, prior, precisions, information, spreads, shares, 0.5 * determinants)
 
     def draws(self, values: Sequence[Array]) -> PooledDraws:

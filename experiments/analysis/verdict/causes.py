@@ -54,10 +54,10 @@ def find_causes(
     tell("all quantities")
     leftover = leftover_of()
     ranked = rank_causes([AveragedWindow.of(c.segment) for c in some_windows(group, WINDOWS_SEARCHED)])
-    found = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
+    leading = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
     tried = nonlinear_causes(group, leftover, tell)
     nominal = linear_predictions(group, {})
-    for cause in found[:CAUSES_PREDICTED_AGAIN]:
+    for cause in leading[:CAUSES_PREDICTED_AGAIN]:
         tell(cause.name)
         try:
             tried.append(_on_eigenvalues(group, leftover, nominal, cause))
@@ -68,8 +68,8 @@ def find_causes(
     tried = tried[:CAUSES_REPORTED] + _alike(group, leftover, nominal, ranked, tried)
     before, names = leftover.chi2(group), {cause.name for cause in tried}
     tried = [replace(cause, chi2_before=before) for cause in tried]
-    untried = [cause for cause in found if cause.name not in names][: max(CAUSES_REPORTED - len(tried), 0)]
-    return tried + untried + _impossible_but_better(ranked, found)
+    untried = [cause for cause in leading if cause.name not in names][: max(CAUSES_REPORTED - len(tried), 0)]
+    return tried + untried + _impossible_but_better(ranked, leading)
 
 
 def _alike(
@@ -84,7 +84,7 @@ def _alike(
     The motion ranks a quantity by its usual deviation, and so never tries a mass that is wrong by a tenth. It is no
     likely cause, but no answer may deny that it cannot be told from the one named.
     """
-    names = [cause.name for cause in ranked if cause.name not in {one.name for one in tried}]
+    names = [cause.name for cause in ranked if cause.name not in {other.name for other in tried}]
     if not names or not tried:
         return []
     residual, slopes = leftover.residual, like_for_like_slopes(comparable_windows(group), names)
@@ -92,29 +92,29 @@ def _alike(
     sizes = np.einsum("ij,ij->j", slopes, precise[:, 1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         moves = slopes.T @ precise[:, 0] / sizes
-    left = residual @ precise[:, 0] - np.nan_to_num(moves**2 * sizes)
-    theory, found = group[0].segment.theory, []
-    for i in np.argsort(left)[:ALIKE_TRIED]:
-        cause = next(one for one in ranked if one.name == names[i])
-        if left[i] > tried[0].chi2_left + LIKELIHOOD_BOUND or not np.isfinite(moves[i]):
+    chi2_after = residual @ precise[:, 0] - np.nan_to_num(moves**2 * sizes)
+    theory, alike = group[0].segment.theory, []
+    for i in np.argsort(chi2_after)[:ALIKE_TRIED]:
+        cause = next(other for other in ranked if other.name == names[i])
+        if chi2_after[i] > tried[0].chi2_left + LIKELIHOOD_BOUND or not np.isfinite(moves[i]):
             break
         moved = nearest_possible(theory, cause.name, cause.nominal + float(moves[i]))
         cause = replace(cause, moved=moved, deviations=(moved - cause.nominal) / theory.usual(cause.name))
         try:
-            found.append(_on_eigenvalues(group, leftover, nominal, cause))
+            alike.append(_on_eigenvalues(group, leftover, nominal, cause))
         except InputError:
             continue
-    return [cause for cause in found if cause.chi2_left <= tried[0].chi2_left + LIKELIHOOD_BOUND]
+    return [cause for cause in alike if cause.chi2_left <= tried[0].chi2_left + LIKELIHOOD_BOUND]
 
 
-def _impossible_but_better(ranked: Sequence[CandidateCause], found: Sequence[CandidateCause]) -> list[CandidateCause]:
+def _impossible_but_better(ranked: Sequence[CandidateCause], leading: Sequence[CandidateCause]) -> list[CandidateCause]:
     """Quantities that cannot be moved the way they should, though that would explain as much as the best that can."""
-    best = max((cause.chi2_explained for cause in found), default=0.0)
-    told = {cause.name for cause in found}
+    best = max((cause.chi2_explained for cause in leading), default=0.0)
+    names = {cause.name for cause in leading}
     return [
         cause
         for cause in sorted(ranked, key=lambda cause: -cause.would_explain)
-        if cause.outside and cause.name not in told and cause.would_explain > max(AS_GOOD * best, 0.0)
+        if cause.outside and cause.name not in names and cause.would_explain > max(AS_GOOD * best, 0.0)
     ]
 
 
@@ -214,8 +214,8 @@ def _on_eigenvalues(
     moved = nearest_possible(theory, cause.name, cause.nominal + share * (cause.moved - cause.nominal))
     deviations = (moved - cause.nominal) / theory.usual(cause.name)
     elsewhere = replace(cause, moved=moved, deviations=deviations)
-    left = leftover.chi2(_again(group, linear_predictions(group, {cause.name: moved}) - nominal))
-    return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
+    chi2_left = leftover.chi2(_again(group, linear_predictions(group, {cause.name: moved}) - nominal))
+    return replace(elsewhere, chi2_left=chi2_left) if chi2_left < by_motion.chi2_left else by_motion
 
 
 def _share_wanted(group: Sequence[Comparison], change: ComplexArray) -> float:

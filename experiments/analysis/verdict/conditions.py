@@ -115,14 +115,14 @@ def _explain(group: Sequence[Comparison], counts: Sequence[int], pooled: PooledG
         misfits = _misfits(pooled.means.reshape(G, 2 * k), block_diagonal(pooled.covariances))
         return _Explained(misfits, pooled.weights, np.zeros((2 * k, 2 * k)))
     search = ParameterSearch(group)
-    found: list[_Explained] = []
+    explained: list[_Explained] = []
     for attempt in range(PARAMETER_SEARCHES):
-        begin = found[-1].z if attempt % 2 else np.zeros(len(search.names)) if attempt else search.motion_start()
+        begin = explained[-1].z if attempt % 2 else np.zeros(len(search.names)) if attempt else search.motion_start()
         assert begin is not None
-        found.append(_searched(search, group, counts, begin))
-        if found[-1].p > GOOD_ENOUGH:
+        explained.append(_searched(search, group, counts, begin))
+        if explained[-1].p > GOOD_ENOUGH:
             break
-    return max(found, key=lambda one: one.p)
+    return max(explained, key=lambda candidate: candidate.p)
 
 
 def _searched(search: ParameterSearch, group: Sequence[Comparison], counts: Sequence[int], z: Array) -> _Explained:
@@ -169,11 +169,11 @@ def _whitening(pooled: PooledGrid, counts: Sequence[int]) -> Array:
 def _averaging(pooled: PooledGrid, counts: Sequence[int]) -> Array:
     """Matrix (2 k, 2 N) from the windows of all conditions, one after the other, to their means, likewise."""
     g, first = pooled.likeliest, 0
-    found = np.zeros((2 * len(counts), 2 * sum(counts)))
+    averaging = np.zeros((2 * len(counts), 2 * sum(counts)))
     for i, (share, n) in enumerate(zip(pooled.shares, counts, strict=True)):
-        found[2 * i : 2 * i + 2, 2 * first : 2 * (first + n)] = share[g].transpose(1, 0, 2).reshape(2, 2 * n)
+        averaging[2 * i : 2 * i + 2, 2 * first : 2 * (first + n)] = share[g].transpose(1, 0, 2).reshape(2, 2 * n)
         first += n
-    return found
+    return averaging
 
 
 def _misfits(means: Array, covariances: Array) -> Array:

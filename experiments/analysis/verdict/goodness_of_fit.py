@@ -74,9 +74,9 @@ def _why_not_judged(group: Sequence[Comparison]) -> str:
 def _why_not_repeated(group: Sequence[Comparison]) -> str:
     """Reason for which windows of one condition are no repeats; empty where they are, or stand alone."""
     for name, windows in by_condition(comparable_windows(group)).items():
-        left = np.array([c.residual for c in windows])
+        residuals = np.array([c.residual for c in windows])
         size = abs(np.mean([c.fit.eigenvalue for c in windows]))
-        scatter = float(np.std(left, ddof=1)) if len(left) > 1 else 0.0
+        scatter = float(np.std(residuals, ddof=1)) if len(residuals) > 1 else 0.0
         if scatter > GREATEST_SCATTER * size:
             return (
                 f"the windows of {name} scatter by {scatter:.2g} 1/s about the prediction, and their eigenvalue is "
@@ -103,9 +103,9 @@ def why_not_in_wind(group: Sequence[Comparison]) -> str:
             "in still air see that the steer meets no stop"
         )
     if 0 < len(group) < FEWEST_WINDOWS and _may_be_wind(group):
-        found = "one window does" if len(group) == 1 else "two windows do"
+        too_few = "one window does" if len(group) == 1 else "two windows do"
         return (
-            f"{found} not tell wind, belt or road from a wrong model, and something moved it beside its kicks; "
+            f"{too_few} not tell wind, belt or road from a wrong model, and something moved it beside its kicks; "
             f"kick it until {FEWEST_WINDOWS} windows or more are kept"
         )
     return ""
@@ -155,8 +155,8 @@ def attempt(what: str, compute: Callable[[], _Found], otherwise: _Found) -> tupl
     try:
         return compute(), ""
     except Exception as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        return otherwise, f"{what} could not be made: {said}"
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return otherwise, f"{what} could not be made: {reason}"
 
 
 HALF_A_DRIVE = 0.5  # error of the drive's gain that a campaign has to be able to notice before it says anything
@@ -192,7 +192,7 @@ class GoodnessOfFit:
     @property
     def too_weak(self) -> bool:
         """Would a drive half as strong have passed as well?"""
-        sizes = [one.deviation for one in self.power if one.name == "drive_gain"]
+        sizes = [deviation.deviation for deviation in self.power if deviation.name == "drive_gain"]
         return self.driven and self.p >= SIGNIFICANCE and bool(sizes) and min(sizes) >= HALF_A_DRIVE
 
     @property
@@ -205,7 +205,7 @@ class GoodnessOfFit:
         if self.withheld:
             return f"the verdict on the model of {self.bicycle} is withheld: {self.withheld}"
         numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {p_text(self.p)}{self._reported}"
-        n, k = sum(one.n for one in self.conditions), len(self.conditions)
+        n, k = sum(condition.n for condition in self.conditions), len(self.conditions)
         data = f"{n} {'window' if n == 1 else 'windows'} in {k} {'condition' if k == 1 else 'conditions'}"
         if self.too_weak:
             return (
@@ -233,9 +233,9 @@ class GoodnessOfFit:
 
     def _repr_html_(self) -> str:
         rows = {
-            one.label: f"{plus_minus(one.residual.real, one.std.real, '1/s')}, "
-            f"{plus_minus(one.residual.imag, one.std.imag, 'rad/s')} (n = {one.n})"
-            for one in self.conditions
+            condition.label: f"{plus_minus(condition.residual.real, condition.std.real, '1/s')}, "
+            f"{plus_minus(condition.residual.imag, condition.std.imag, 'rad/s')} (n = {condition.n})"
+            for condition in self.conditions
         }
         return value_table(f"Measured minus predicted: {self.sentence}", rows)
 
@@ -263,8 +263,8 @@ def verdicts(
         return lambda what: tell(f"verdict on {name}: {what}")
 
     groups, stops = windows_by_bicycle(comparisons), stops_by_bicycle(responses)
-    found = [bicycle_verdict(name, group, causes, telling(name)) for name, group in groups.items()]
-    return [replace(verdict, stops=tuple(stops.get(verdict.bicycle, ()))) for verdict in found]
+    judged = [bicycle_verdict(name, group, causes, telling(name)) for name, group in groups.items()]
+    return [replace(verdict, stops=tuple(stops.get(verdict.bicycle, ()))) for verdict in judged]
 
 
 def bicycle_verdict(
@@ -299,15 +299,15 @@ def bicycle_verdict(
             fit, untold = attempt("the joint test", lambda: fit_campaign(group), fit)
     if withheld:
         fit = replace(fit, p=float("nan"))
-    found: list[CandidateCause] = []
+    explaining: list[CandidateCause] = []
     leftover = cache(lambda: Leftover(group))  # made once, where it can be made
     if causes and fit.p < SIGNIFICANCE:
-        found, untold = attempt("the search for causes", lambda: find_causes(group, leftover, tell), found)
+        explaining, untold = attempt("the search for causes", lambda: find_causes(group, leftover, tell), explaining)
     unknown: tuple[Detectable, ...] = ()
     pairs: list[CausePair] = []
-    if found and one_is_not_enough(found, 2 * len(fit.conditions)):
+    if explaining and one_is_not_enough(explaining, 2 * len(fit.conditions)):
         dof = 2 * len(fit.conditions)
-        pairs, _ = attempt("the search for pairs", lambda: find_pairs(group, leftover(), found, dof, tell), pairs)
+        pairs, _ = attempt("the search for pairs", lambda: find_pairs(group, leftover(), explaining, dof, tell), pairs)
     by_rig = bool(group) and group[0].segment.theory.losses.gain != 1.0
     power, _ = attempt("the power", lambda: power_table(group, leftover().covariance, SIGNIFICANCE), unknown)
     return GoodnessOfFit(
@@ -317,7 +317,7 @@ def bicycle_verdict(
         p=fit.p,
         between=fit.between,
         conditions=fit.conditions,
-        causes=tuple(found),
+        causes=tuple(explaining),
         parameters=fit.parameters,
         withheld=withheld,
         power=power,

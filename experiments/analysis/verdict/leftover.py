@@ -26,9 +26,9 @@ def some_windows(group: Sequence[Comparison], most: int) -> Sequence[Comparison]
 def with_moved_prediction(c: Comparison, change: complex) -> Comparison:
     """Comparison with a like-for-like prediction that is moved [1/s], under the covariance that it had."""
     p = replace(c.prediction, like=c.prediction.like + change)
-    left = c.fit.eigenvalue - p.like
+    residual = c.fit.eigenvalue - p.like
     re_std, im_std = p.difference_std
-    return replace(c, prediction=p, z_re=left.real / re_std, z_im=left.imag / im_std)
+    return replace(c, prediction=p, z_re=residual.real / re_std, z_im=residual.imag / im_std)
 
 
 class Leftover:
@@ -67,10 +67,10 @@ class Leftover:
         parted = [[c for c in comparisons if c.condition == name] for name in by_condition(self._group)]
         means, variances = np.zeros((len(parted), 2)), np.zeros((len(parted), 2))
         for part in range(2):
-            left = [np.array([(c.residual.real, c.residual.imag)[part] for c in own]) for own in parted]
+            residuals = [np.array([(c.residual.real, c.residual.imag)[part] for c in own]) for own in parted]
             noise = [np.array([c.prediction.difference_std[part] ** 2 for c in own]) for own in parted]
-            between = between_run_variance(left, noise)
-            for i, (y, var) in enumerate(zip(left, noise, strict=True)):
+            between = between_run_variance(residuals, noise)
+            for i, (y, var) in enumerate(zip(residuals, noise, strict=True)):
                 mean, std = weighted_mean(y, np.maximum(var + between, MIN_VARIANCE))
                 means[i, part], variances[i, part] = mean, std**2
         return means.ravel(), np.diag(variances.ravel()) + self._of_parameters

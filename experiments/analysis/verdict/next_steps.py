@@ -72,7 +72,7 @@ def next_steps(
     ]
     damped = []
     if any(word in reason for reason in reasons for word in GONE_TOO_SOON):
-        damped = [said for response in without for said in _damped_too_well(response)]
+        damped = [sentence for response in without for sentence in _damped_too_well(response)]
     known = {"no kick", "too small"} if damped else set()  # it was kicked, and well enough to see that
     steps += damped + [
         remedy for word, remedy in REMEDIES if word not in known and any(word in reason for reason in reasons)

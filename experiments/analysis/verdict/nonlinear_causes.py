@@ -41,9 +41,9 @@ class RiddenWindows:
 
     def some(self, group: Sequence[Comparison]) -> "RiddenWindows":
         """Some of these windows, on the same machines."""
-        by_window, found = {id(one[0]): one for one in self._ridden}, copy(self)
-        found._ridden = [by_window[id(c)] for c in group if id(c) in by_window]
-        return found
+        by_window, chosen = {id(ridden[0]): ridden for ridden in self._ridden}, copy(self)
+        chosen._ridden = [by_window[id(c)] for c in group if id(c) in by_window]
+        return chosen
 
     def suit(self, element: SteerElement) -> bool:
         """Tell whether any window's machine can have such a part; stops only where the steer was seen to meet some."""
@@ -76,8 +76,8 @@ class RiddenWindows:
         tried = {0.0: self.misfit(element, 0.0)}
 
         def attempted(size: float) -> None:
-            found = self.misfit(element, size)
-            tried[size] = found if np.isfinite(found) else np.inf
+            squares = self.misfit(element, size)
+            tried[size] = squares if np.isfinite(squares) else np.inf
             tell()
 
         size = FIRST_SIZE * element.usual
@@ -110,15 +110,15 @@ def nonlinear_causes(
     """
     windows = RiddenWindows(group)
     few = windows.some(some_windows(group, WINDOWS_RIDDEN))
-    found = []
+    causes = []
     for element in STEER_ELEMENTS:
         if not windows.suit(element):
             continue
         size = float(few.best_size(element, partial(tell, element.name)))
         if size == 0.0:
             continue
-        left = leftover.chi2(windows.predicted(element, size))
-        found.append(
+        chi2_left = leftover.chi2(windows.predicted(element, size))
+        causes.append(
             CandidateCause(
                 name=element.name,
                 nominal=0.0,
@@ -126,12 +126,12 @@ def nonlinear_causes(
                 deviations=size / element.usual,
                 measured=False,
                 chi2_explained=float("nan"),
-                chi2_left=left,
+                chi2_left=chi2_left,
                 best=size,
                 unit=element.unit,
             )
         )
-    return found
+    return causes
 
 
 def _eigenvalue(c: Comparison, motion: RiddenMotion, element: SteerElement, size: float, near: Fit) -> complex:

@@ -109,40 +109,42 @@ def find_pairs(
     halves = {name: cause.nominal + FIRST_SHARE * (cause.moved - cause.nominal) for name, cause in alone.items()}
     changes = {name: few.change({name: size}) for name, size in halves.items()}
     guessed = []
-    for one, other in combinations([name for name, change in changes.items() if np.isfinite(change).all()], 2):
-        shares, left = few.guess(changes[one], changes[other])
-        guessed.append((left, (one, other), FIRST_SHARE * shares))
+    for first, other in combinations([name for name, change in changes.items() if np.isfinite(change).all()], 2):
+        shares, chi2_left = few.guess(changes[first], changes[other])
+        guessed.append((chi2_left, (first, other), FIRST_SHARE * shares))
     guessed.sort(key=lambda guess: guess[0])
     best_names = set(list(alone)[:BEST_PAIRED])
-    guessed = [one for place, one in enumerate(guessed) if place < PAIRS_MOVED or best_names.issuperset(one[1])]
-    found = []
+    guessed = [guess for place, guess in enumerate(guessed) if place < PAIRS_MOVED or best_names.issuperset(guess[1])]
+    pairs = []
     for _, names, shares in guessed:
         tell(" and ".join(names))
         pair = (alone[names[0]], alone[names[1]])
         if shares.min() < LEAST_GUESSED or shares.max() > 1.0:  # the guess says that one does nothing, or all
             shares = np.full(2, FIRST_SHARE)
         sizes = _moved_together(group, few, pair, shares)
-        left = leftover.chi2(whole.compared(dict(zip(names, sizes, strict=True))))
-        p_left = float(chdtrc(max(dof - 2, 1), left))
+        chi2_left = leftover.chi2(whole.compared(dict(zip(names, sizes, strict=True))))
+        p_left = float(chdtrc(max(dof - 2, 1), chi2_left))
         moved = [
             replace(cause, moved=float(size), deviations=float(size - cause.nominal) / _usual(group, cause.name))
             for cause, size in zip(pair, sizes, strict=True)
         ]
-        found.append(CausePair(moved[0], moved[1], left, p_left))
+        pairs.append(CausePair(moved[0], moved[1], chi2_left, p_left))
     best = next((cause for cause in causes if np.isfinite(cause.chi2_left)), None)
-    return sorted((pair for pair in found if pair.is_worth_more(best)), key=lambda pair: pair.cost)
+    return sorted((pair for pair in pairs if pair.is_worth_more(best)), key=lambda pair: pair.cost)
 
 
 class MovedWindows:
     """Windows of one bicycle, with several quantities and parts on the steer moved at once."""
 
-    def __init__(self, group: Sequence[Comparison], of: "MovedWindows | None" = None) -> None:
+    def __init__(self, group: Sequence[Comparison], source: "MovedWindows | None" = None) -> None:
         self._group = comparable_windows(group)
-        self._nominal = linear_predictions(self._group, {}) if of is None else of._nominal_of(self._group)
+        self._nominal = linear_predictions(self._group, {}) if source is None else source._nominal_of(self._group)
         self._std = np.array([c.prediction.difference_std for c in self._group])
         self._z = np.array([(c.z_re, c.z_im) for c in self._group])
         # by the quantities of the machine, then by window: those of `some` windows serve all of them
-        self._ridden: dict[tuple[tuple[str, float], ...], dict[int, RiddenMotion | None]] = of._ridden if of else {}
+        self._ridden: dict[tuple[tuple[str, float], ...], dict[int, RiddenMotion | None]] = (
+            source._ridden if source else {}
+        )
 
     def some(self, group: Sequence[Comparison]) -> "MovedWindows":
         """Some of these windows; motions made for them are made for all."""
@@ -166,22 +168,22 @@ class MovedWindows:
             if not parts:
                 return linear_predictions(self._group, quantities) - self._nominal
             motions = self._motions(quantities)
-            found = [_with_parts(c, motion, parts) for c, motion in zip(self._group, motions, strict=True)]
-            return np.array(found) - self._nominal
+            changed = [_with_parts(c, motion, parts) for c, motion in zip(self._group, motions, strict=True)]
+            return np.array(changed) - self._nominal
         except InputError:
             return np.full(len(self._group), complex(np.nan, np.nan))
 
     def _motions(self, quantities: Mapping[str, float]) -> list[RiddenMotion | None]:
         """Motions of the windows of a machine with some quantities moved; parts of any size ride the same ones."""
         key = tuple(sorted(quantities.items()))
-        found = dict(self._ridden.get(key, {}))
-        missing = [c for c in self._group if id(c) not in found]
+        motions = dict(self._ridden.get(key, {}))
+        missing = [c for c in self._group if id(c) not in motions]
         for c, moved in zip(missing, in_turn(moved_group(missing, quantities)), strict=True):
-            found[id(c)] = RiddenMotion.of(moved.segment) if c.fit.influence.size else None
+            motions[id(c)] = RiddenMotion.of(moved.segment) if c.fit.influence.size else None
         if key not in self._ridden and len(self._ridden) == MACHINES_KEPT:
             del self._ridden[next(iter(self._ridden))]
-        self._ridden[key] = found
-        return [found[id(c)] for c in self._group]
+        self._ridden[key] = motions
+        return [motions[id(c)] for c in self._group]
 
     def compared(self, moves: Mapping[str, float]) -> list[Comparison]:
         """Compare the same fits with predictions that are moved."""
@@ -195,9 +197,9 @@ class MovedWindows:
     def _in_deviations(self, change: ComplexArray) -> Array:
         return np.column_stack([change.real, change.imag]) / self._std
 
-    def guess(self, one: ComplexArray, other: ComplexArray) -> tuple[Array, float]:
+    def guess(self, first: ComplexArray, other: ComplexArray) -> tuple[Array, float]:
         """Multiples (2,) of two changes (N,) that explain most together, none negative, and the squares left."""
-        D = np.column_stack([self._in_deviations(change).ravel() for change in (one, other)])
+        D = np.column_stack([self._in_deviations(change).ravel() for change in (first, other)])
         z = self._z.ravel()
         shares = np.maximum(np.linalg.lstsq(D, z, rcond=1e-6)[0], 0.0)
         return shares, float(np.sum((z - D @ shares) ** 2))
@@ -215,8 +217,8 @@ def _with_parts(c: Comparison, motion: RiddenMotion | None, parts: Parts) -> com
 
 def _to_be_paired(group: Sequence[Comparison], causes: Sequence[CandidateCause]) -> dict[str, CandidateCause]:
     """Best single causes that can be moved, and those of `PAIRED_WITH` by their usual deviation."""
-    found = {one.name: one for one in causes if np.isfinite(one.chi2_left) and one.moved != one.nominal}
-    alone = dict(list(found.items())[:CAUSES_PAIRED])
+    movable = {cause.name: cause for cause in causes if np.isfinite(cause.chi2_left) and cause.moved != cause.nominal}
+    alone = dict(list(movable.items())[:CAUSES_PAIRED])
     nan = float("nan")
     for name in PAIRED_WITH:
         if name not in alone:

@@ -90,7 +90,7 @@ def _slip_steps(dynamics: Dynamics, real: Variant, v: float, h: float) -> SlipSt
             np.zeros(2),
             0.0,
         )
-    found, bicycle = slip_balance(real.bicycle), real.bicycle
+    balance, bicycle = slip_balance(real.bicycle), real.bicycle
     A, b = real.system(v)
     b = b / real.drive_gain
     speed, unit = real.speed_scale * v, np.eye(len(STATES))
@@ -105,7 +105,7 @@ def _slip_steps(dynamics: Dynamics, real: Variant, v: float, h: float) -> SlipSt
     sideways = mechanics.x_imu * yaw_by_steer * M_inv[_STEER] - mechanics.z_imu * M_inv[_LEAN]
     lean = np.ascontiguousarray(torque_map(dynamics, v, h)[1][:, PHI])
     return SlipSteps(
-        *(found.P, found.R, found.admittance, found.across, found.loads, found.yaw),
+        *(balance.P, balance.R, balance.admittance, balance.across, balance.loads, balance.yaw),
         *(needed, lean, np.ascontiguousarray(readings), sideways, float(mechanics.x_imu)),
     )
 
@@ -144,7 +144,7 @@ class MachineSteps:
         every = max(1, round(segment.dt / h))
         n = (len(segment) - 1) * every + 1
         v = np.linspace(window.v_start, window.v_end, n)
-        F, left, weight = step_maps(dynamics, v, h, mean_acceleration(v, h))
+        F, below, weight = step_maps(dynamics, v, h, mean_acceleration(v, h))
         m = len(dynamics.states)
         torque = dynamics.steer_torque(v0)
         if dynamics.dt is None:
@@ -159,7 +159,7 @@ class MachineSteps:
         rows[1:] *= work[:, np.newaxis]
         side_per_torque = float(work[1] * on_axis[1])
         slip = _slip_steps(dynamics, real, v0, h)
-        return cls(h, every, v, F, left, weight, torque, rows, side_per_torque, slip, starts_at(dynamics, v))
+        return cls(h, every, v, F, below, weight, torque, rows, side_per_torque, slip, starts_at(dynamics, v))
 
     @property
     def driven(self) -> bool:
@@ -177,7 +177,7 @@ class MachineSteps:
             On the steer axis, each with its size, SI.
         """
         acting = sorted(parts, key=lambda part: ACTING_ORDER.index(part[0].kind))
-        found = ride_elements(
+        rates = ride_elements(
             np.array([element.kind for element, _ in acting], np.int64),
             np.array([size for _, size in acting], float),
             self.h,
@@ -191,7 +191,7 @@ class MachineSteps:
             self.slip,
             self.embed @ start,
         )
-        return np.asarray(found[:: self.every])
+        return np.asarray(rates[:: self.every])
 
 
 def _tyre_rows(real: Variant, v: float) -> tuple[Array, Array]:
@@ -289,12 +289,12 @@ class RiddenMotion:
             wanted = self.start.x - sum(K @ change[:, i] for i, K in enumerate(self._influences))
             starts.append(x)
             corrections.append(wanted - x)
-            left = float(np.linalg.norm(scale * corrections[-1]))
-            if not np.isfinite(left):
+            discrepancy = float(np.linalg.norm(scale * corrections[-1]))
+            if not np.isfinite(discrepancy):
                 break
-            if left < best[0]:
-                best = left, x, change
-            if left < CORRECTION_SETTLED * np.linalg.norm(scale * x):
+            if discrepancy < best[0]:
+                best = discrepancy, x, change
+            if discrepancy < CORRECTION_SETTLED * np.linalg.norm(scale * x):
                 break
             x = _mixed(starts, corrections, scale)
         return best[1], best[2]

@@ -232,7 +232,7 @@ def _read_slip(slip, a, v, now, rates, tau):
 
 
 @njit(cache=True, nogil=True)
-def ride_elements(kinds, sizes, h, v, F, left, weight, torque, rows, side_per_torque, slip, x0):
+def ride_elements(kinds, sizes, h, v, F, below, weight, torque, rows, side_per_torque, slip, x0):
     """Ride a linear machine with elements; in this file, as compiled code knows only its own file's changes.
 
     Parameters
@@ -243,7 +243,7 @@ def ride_elements(kinds, sizes, h, v, F, left, weight, torque, rows, side_per_to
         Step [s].
     v : (n,)
         Speed at each step [m/s].
-    F, left, weight
+    F, below, weight
         As of `riderless.experiments.theory.free_response.step_maps`.
     torque, rows, side_per_torque
         As of `riderless.experiments.analysis.verdict.simulated_motion.MachineSteps`.
@@ -264,7 +264,7 @@ def ride_elements(kinds, sizes, h, v, F, left, weight, torque, rows, side_per_to
     mobility = torque[DELTA_DOT]
     for i in range(n):
         out[i, 0], out[i, 1] = x[PHI_DOT], x[DELTA]
-        here, share = left[i], weight[i]
+        here, share = below[i], weight[i]
         for a in range(m):
             total = 0.0
             for b in range(m):

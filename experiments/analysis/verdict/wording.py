@@ -101,12 +101,13 @@ def of_two(pairs: Sequence[CausePair]) -> str:
     if not pairs:
         return ""
     best = pairs[0]
-    moved = " and ".join(f"{plain_name(one.name)} at {_with_unit(one, one.moved)}" for one in (best.first, best.second))
+    causes = (best.first, best.second)
+    moved = " and ".join(f"{plain_name(cause.name)} at {_with_unit(cause, cause.moved)}" for cause in causes)
     alike = [" with ".join(map(plain_name, pair.names)) for pair in indistinguishable(pairs)]
-    left = f"chi-square would be {best.chi2_left:.1f}"
+    chi_square = f"chi-square would be {best.chi2_left:.1f}"
     if best.p_left < SIGNIFICANCE:
-        left += f", and that is unexplained too (p = {p_text(best.p_left)})"
-    return f"; two causes at once, fitted because one is not enough: with {moved} {left}" + (
+        chi_square += f", and that is unexplained too (p = {p_text(best.p_left)})"
+    return f"; two causes at once, fitted because one is not enough: with {moved} {chi_square}" + (
         f"; these data cannot tell that pair from {', '.join(alike)}" if alike else ""
     )
 
