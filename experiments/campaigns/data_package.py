@@ -152,14 +152,14 @@ def write_data_package(
 
 def _names(runs: Sequence[Path]) -> list[str]:
     """Names of the runs for paths and resources: their folders', made plain, each once."""
-    found: list[str] = []
+    names: list[str] = []
     for path in runs:
         name = plain = _slug(own_name(path)) or "run"
         number = 2
-        while name in found:
+        while name in names:
             name, number = f"{plain}-{number}", number + 1
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _slug(text: str) -> str:
@@ -197,13 +197,13 @@ def _report_resources(source: Path, folder: Path, force: bool) -> Iterator[dict[
     """Write conditions and windows of a campaign's report, if it has one, and describe them."""
     from riderless.experiments.reports.paper.citations import read_numbers
 
-    found: dict[str, tuple[str, tuple[str, ...], str]] = {}
+    tables: dict[str, tuple[str, tuple[str, ...], str]] = {}
     with suppress(InputError):  # a folder without a report
         document = read_numbers(source)
         conditions = paper_conditions(document)
-        found["conditions"] = (conditions_csv(conditions), CONDITION_COLUMNS, "eigenvalues by condition")
-        found["windows"] = (windows_csv(document), WINDOW_COLUMNS, "eigenvalue of each window")
-    for name, (text, columns, about) in found.items():
+        tables["conditions"] = (conditions_csv(conditions), CONDITION_COLUMNS, "eigenvalues by condition")
+        tables["windows"] = (windows_csv(document), WINDOW_COLUMNS, "eigenvalue of each window")
+    for name, (text, columns, about) in tables.items():
         path = folder / f"{name}.csv"
         OutputFile(path, "the data package", force).write(text)
         yield _table(folder, path, name, about, [_report_field(column) for column in columns])

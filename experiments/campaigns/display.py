@@ -159,19 +159,20 @@ def campaign_so_far(
     """
     done = set(good)
     rows: dict[str, dict[str, Any]] = {}
-    for one in conditions:
+    for condition in conditions:
         row = rows.setdefault(
-            one.label, {"label": one.label, "done": 0, "planned": 0, "now": False, "speed": one.v, "outcome": ""}
+            condition.label,
+            {"label": condition.label, "done": 0, "planned": 0, "now": False, "speed": condition.v, "outcome": ""},
         )
         row["planned"] += 1
-        row["done"] += one.name in done
-        row["now"] = row["now"] or one.name == now
-        row["outcome"] = (outcomes or {}).get(one.label, "")
-    left = [one for one in conditions if one.name not in done]
-    following = [one for one in left if one.name != now]
+        row["done"] += condition.name in done
+        row["now"] = row["now"] or condition.name == now
+        row["outcome"] = (outcomes or {}).get(condition.label, "")
+    remaining = [condition for condition in conditions if condition.name not in done]
+    following = [condition for condition in remaining if condition.name != now]
     return {
         "type": "campaign",
         "conditions": list(rows.values()),
-        "time_left": float(sum(one.duration for one in left)),
+        "time_left": float(sum(condition.duration for condition in remaining)),
         "next": following[0].name if following else "",
     }

@@ -162,8 +162,8 @@ def is_campaign(path: Path) -> bool:
 def laws_of(path: Path) -> list[Path]:
     """Find the Python files of the laws that a campaign file names; none of them is read or run. Raises InputError."""
     given = _toml(path).get("controller", ())
-    tables = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
-    names = [str(name) for one in tables for name in (one.get("file"), one.get("gains")) if name is not None]
+    tables = [table for table in given if isinstance(table, Mapping)] if isinstance(given, list) else []
+    names = [str(name) for table in tables for name in (table.get("file"), table.get("gains")) if name is not None]
     return [path.parent / name for name in names if Path(name).suffix == LAW_SUFFIX]
 
 
@@ -265,12 +265,12 @@ def _checked(
 
 def _learning(settings: Sequence[Settings]) -> Learning | None:
     """Find what an experiment that runs itself is to learn; refuses one beside other protocols."""
-    found = [one for one in settings if isinstance(one, Learning)]
-    if found and len(settings) > 1:
+    learning = [each for each in settings if isinstance(each, Learning)]
+    if learning and len(settings) > 1:
         raise InputError(
             "an experiment that runs itself is a campaign of its own, found it beside other protocols: give each a file"
         )
-    return found[0] if found else None
+    return learning[0] if learning else None
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -302,7 +302,7 @@ def _digest_of(path: Path) -> str:
 
 def _bicycle_digests(conditions: Sequence[Condition]) -> dict[str, str]:
     """Digests of the parameters of the bicycles, in whatever file they stand."""
-    bicycles = {one.rig.bicycle.name: one.rig.bicycle for one in conditions}
+    bicycles = {condition.rig.bicycle.name: condition.rig.bicycle for condition in conditions}
     return {
         f"{OF_BICYCLE}{name}": _digest({parameter: getattr(bicycle, parameter) for parameter in PARAMETERS})
         for name, bicycle in bicycles.items()

@@ -52,11 +52,11 @@ class CampaignFindings:
 
     def as_json(self) -> dict[str, Any]:
         """Give the findings as the document of `--json` has them."""
-        found = {"report": str(self.page) if self.page else None, **self.analysis.as_json()}
+        document = {"report": str(self.page) if self.page else None, **self.analysis.as_json()}
         if self.responses or self.unusable:
-            found["frequency_responses"] = [response_document(response) for response in self.responses]
-            found["no_frequency_response"] = list(self.unusable)
-        return found
+            document["frequency_responses"] = [response_document(response) for response in self.responses]
+            document["no_frequency_response"] = list(self.unusable)
+        return document
 
 
 def finish_campaign(

@@ -48,11 +48,11 @@ def read_runs(folder: Path) -> list[FinishedRun]:
     then by the last row of the log; without a header at the end. Files beside a log, written later, change nothing.
     """
     place = {name: i for i, name in enumerate(_recorded_folders(folder))}
-    found: list[tuple[tuple[int, str, int], FinishedRun]] = []
+    runs: list[tuple[tuple[int, str, int], FinishedRun]] = []
     for log in folder.glob(f"*/{LOG}"):
         run, begun = _finished_run(log.parent)
-        found.append(((place.get(run.folder.name, len(place)), begun, log.stat().st_mtime_ns), run))
-    return [run for _, run in sorted(found, key=lambda each: each[0])]
+        runs.append(((place.get(run.folder.name, len(place)), begun, log.stat().st_mtime_ns), run))
+    return [run for _, run in sorted(runs, key=lambda each: each[0])]
 
 
 def _recorded_folders(folder: Path) -> list[str]:
@@ -170,7 +170,7 @@ def _as_called(begun: Mapping[str, str], now: Mapping[str, str]) -> dict[str, st
 
     Until a digest had the bicycles, which were not compared, files had the path by which they were reached.
     """
-    called = {name: next((one for one in now if Path(name).match(f"*/{one}")), name) for name in begun}
+    called = {name: next((other for other in now if Path(name).match(f"*/{other}")), name) for name in begun}
     known = {called[name]: digest for name, digest in begun.items()}
     if not any(name.startswith(OF_BICYCLE) for name in begun):
         known |= {name: digest for name, digest in now.items() if name.startswith(OF_BICYCLE)}
@@ -212,16 +212,16 @@ def _is_finished(folder: Path, campaign: Campaign) -> bool:
 def read_campaign_record(folder: Path) -> dict[str, Any]:
     """Read `campaign.json` of a campaign's folder; raises InputError."""
     try:
-        found = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
+        record = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
             f"{folder / CAMPAIGN_FILE} cannot be read ({why_unreadable(error)}): give another --out"
         ) from None
-    if not isinstance(found, dict) or found.get("format") != CAMPAIGN_FORMAT:
+    if not isinstance(record, dict) or record.get("format") != CAMPAIGN_FORMAT:
         raise InputError(
             f"{folder / CAMPAIGN_FILE} was written by another version of riderless: give another --out to begin anew"
         )
-    return found
+    return record
 
 
 def write_campaign_record(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more: Any) -> None:

@@ -61,8 +61,8 @@ def migrate(path: Path) -> _Migration:
         kind = describe_kind(document)
         what = f"{kind}, which has no format to rewrite," if kind else "none of their tables"
         raise InputError(f"wanted {_WANTED}, found {what} in {path}")
-    found, changes = _version(path, document, noun), []
-    for version in range(found, VERSIONS[noun]):
+    written, changes = _version(path, document, noun), []
+    for version in range(written, VERSIONS[noun]):
         changes.append(STEPS[noun, version](document))
     if document.get("format") != format_line(noun):
         changes.append(f"format = {format_line(noun)!r} is written on top")

@@ -56,28 +56,31 @@ def foresee(
     tell : callable
         Told what is worked on.
     """
-    found = []
-    for name in dict.fromkeys(one.condition.bicycle.name for one in rehearsed):
-        own = [one for one in rehearsed if one.condition.bicycle.name == name and not one.refusal]
-        runs = {one.condition.label: sum(c.label == one.condition.label for c in conditions) for one in own}
+    foreseen = []
+    for name in dict.fromkeys(rehearsal.condition.bicycle.name for rehearsal in rehearsed):
+        own = [
+            rehearsal for rehearsal in rehearsed if rehearsal.condition.bicycle.name == name and not rehearsal.refusal
+        ]
+        first = {rehearsal.condition.label: rehearsal for rehearsal in own}
+        runs = {label: sum(c.label == label for c in conditions) for label in first}
         tell(f"which errors the runs of {name} would show")
-        again = [{one.condition.label: one for one in own}, *(_rehearsed_again(own, i) for i in range(1, REHEARSALS))]
-        windows = [some for number, one in enumerate(again) if (some := _windows_of_campaign(one, number))]
+        again = [first, *(_rehearsed_again(own, i) for i in range(1, REHEARSALS))]
+        windows = [some for number, campaign in enumerate(again) if (some := _windows_of_campaign(campaign, number))]
         if windows:
-            found.append(_foreseen(name, [one.condition for one in own], windows, runs, tell))
-    return tuple(found)
+            foreseen.append(_foreseen(name, [rehearsal.condition for rehearsal in own], windows, runs, tell))
+    return tuple(foreseen)
 
 
 def _rehearsed_again(made: Sequence[DryRun], number: int) -> dict[str, DryRun]:
     """Rehearse the kicked conditions with other noise, by label."""
-    conditions = [one.condition for one in made if one.condition.kicked]
+    conditions = [rehearsal.condition for rehearsal in made if rehearsal.condition.kicked]
     other = {c.label: replace(c.scenario, seed=c.scenario.seed + number) for c in conditions}
     return {c.label: dry_run(replace(c, scenario=other[c.label])) for c in conditions}
 
 
 def _windows_of_campaign(rehearsed: Mapping[str, DryRun], number: int) -> dict[str, Sequence[Comparison]]:
     """Windows of rehearsed conditions by label, as one of the bicycles drawn from the deviations would give them."""
-    windows = {label: some for label, one in rehearsed.items() if (some := _windows(one))}
+    windows = {label: some for label, rehearsal in rehearsed.items() if (some := _windows(rehearsal))}
     if not windows:
         return {}
     drawn = draw_machine(next(iter(windows.values()))[0].segment.theory, np.random.default_rng([DRAW_SEED, number]))
@@ -89,10 +92,10 @@ def _windows(rehearsed: DryRun) -> Sequence[Comparison]:
     if rehearsed.response is None or not rehearsed.condition.kicked:
         return []
     try:
-        found = analyze_responses([rehearsed.response])
+        analysis = analyze_responses([rehearsed.response])
     except InputError:  # no theory of such a motion
         return []
-    return [c for c in found.comparisons if c.comparable and c.fit.influence.size]
+    return [c for c in analysis.comparisons if c.comparable and c.fit.influence.size]
 
 
 def _foreseen(
@@ -115,23 +118,25 @@ def _foreseen(
     tell : callable
     """
     theory = next(iter(windows[0].values()))[0].segment.theory
-    rehearsed = [[RehearsedCondition.of(label, own, runs[label]) for label, own in one.items()] for one in windows]
+    rehearsed = [
+        [RehearsedCondition.of(label, own, runs[label]) for label, own in campaign.items()] for campaign in windows
+    ]
     usual = np.array([DRY_FRICTION.usual if n == DRY_FRICTION.name else theory.usual(n) for n in FORESEEN_ERRORS])
-    small = [[one.expected(usual, small=True) for one in campaign] for campaign in rehearsed]
+    small = [[condition.expected(usual, small=True) for condition in campaign] for campaign in rehearsed]
     largest = _largest_sizes(theory)
     seen, sizes, expected = sizes_seen(
-        small, lambda at: [[c.expected(at) for c in one] for one in rehearsed], usual, largest
+        small, lambda at: [[c.expected(at) for c in campaign] for campaign in rehearsed], usual, largest
     )
     label, beside = _best_beside(expected, planned, sizes, tell)
     uncertain = tuple(theory.uncertain)
     q = len(uncertain)
     better = [shrinkage(expected, np.where(np.arange(q) == i, KNOWN_BETTER, 1.0)) for i in range(q)]
     hiding = [hiding_parameters(expected, i) for i in range(len(FORESEEN_ERRORS))]
-    gains = [np.nansum(np.log(one)) for one in better]
+    gains = [np.nansum(np.log(errors)) for errors in better]
     return Foresight(
         bicycle=bicycle,
         conditions=max(map(len, expected)),
-        windows=max(sum(len(one.covariances) for one in campaign) for campaign in expected),
+        windows=max(sum(len(condition.covariances) for condition in campaign) for campaign in expected),
         errors=_errors(theory, seen, largest, expected, beside, hiding, better),
         one_more=label,
         know_first=uncertain[int(np.argmax(gains))] if any(hiding) else "",
@@ -208,7 +213,9 @@ def _errors(
         Shares to which the sizes shrink with each parameter known better.
     """
     uncertain = tuple(theory.uncertain)
-    more = smallest_rejected([[c.repeated(MORE_KICKS) for c in one] for one in expected], seen / np.sqrt(MORE_KICKS))
+    more = smallest_rejected(
+        [[c.repeated(MORE_KICKS) for c in campaign] for campaign in expected], seen / np.sqrt(MORE_KICKS)
+    )
     besides = smallest_rejected(beside, seen) if beside else np.full(len(seen), np.nan)
     return tuple(
         ForeseenError(
@@ -258,7 +265,7 @@ def _speeds_beside(planned: Sequence[float]) -> list[float]:
     step = max(LEAST_SPEED_STEP, 0.5 * (v[-1] - v[0]) / max(len(v) - 1, 1))
     middles = [0.5 * (a + b) for a, b in gaps if b - a >= 2.0 * LEAST_SPEED_STEP]
     beside = [v[0] - step, v[-1] + step]
-    return [round(one, 2) for one in (beside + middles)[:SPEEDS_TRIED]]
+    return [round(speed, 2) for speed in (beside + middles)[:SPEEDS_TRIED]]
 
 
 def _at_speed(condition: Condition, v: float) -> Condition | None:

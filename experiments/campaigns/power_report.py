@@ -109,16 +109,16 @@ class Foresight:
             "know_first": self.know_first,
             "errors": [
                 {
-                    "name": one.name,
-                    "unit": one.unit,
-                    "nominal": one.nominal,
-                    "smallest_seen": one.seen,
-                    "with_twice_the_kicks": one.more_kicks,
-                    "with_one_more_condition": one.one_more_speed,
-                    "hidden_by": list(one.hidden_by),
-                    "with_the_first_known_twice_as_well": one.known_better,
+                    "name": error.name,
+                    "unit": error.unit,
+                    "nominal": error.nominal,
+                    "smallest_seen": error.seen,
+                    "with_twice_the_kicks": error.more_kicks,
+                    "with_one_more_condition": error.one_more_speed,
+                    "hidden_by": list(error.hidden_by),
+                    "with_the_first_known_twice_as_well": error.known_better,
                 }
-                for one in self.errors
+                for error in self.errors
             ],
         }
 
@@ -135,15 +135,15 @@ class Foresight:
             windows=document["windows"],
             errors=tuple(
                 ForeseenError(
-                    name=one["name"],
-                    nominal=one["nominal"],
-                    seen=size(one["smallest_seen"]),
-                    more_kicks=size(one["with_twice_the_kicks"]),
-                    one_more_speed=size(one["with_one_more_condition"]),
-                    known_better=size(one["with_the_first_known_twice_as_well"]),
-                    hidden_by=tuple(one["hidden_by"]),
+                    name=error["name"],
+                    nominal=error["nominal"],
+                    seen=size(error["smallest_seen"]),
+                    more_kicks=size(error["with_twice_the_kicks"]),
+                    one_more_speed=size(error["with_one_more_condition"]),
+                    known_better=size(error["with_the_first_known_twice_as_well"]),
+                    hidden_by=tuple(error["hidden_by"]),
                 )
-                for one in document["errors"]
+                for error in document["errors"]
             ),
             one_more=document["one_more_condition"],
             know_first=document["know_first"],
@@ -153,20 +153,20 @@ class Foresight:
 def foreseen_record(folder: Path, foreseen: Sequence[Foresight]) -> dict[str, Any]:
     """Give what goes into `campaign.json`: the tables, or those that an earlier part of the campaign left there."""
     if foreseen:
-        return {RECORD_KEY: plain([one.as_json() for one in foreseen])}
+        return {RECORD_KEY: plain([each.as_json() for each in foreseen])}
     kept = read_campaign_record(folder).get(RECORD_KEY) if (folder / CAMPAIGN_FILE).exists() else None
     return {RECORD_KEY: kept} if kept else {}
 
 
 def foreseen_sections(folder: Path) -> tuple[ForeseenSection, ...]:
     """Make the sections of the report from a campaign's folder; none where nothing was foreseen."""
-    return tuple(_section(Foresight.from_json(one)) for one in foreseen_record(folder, ()).get(RECORD_KEY, ()))
+    return tuple(_section(Foresight.from_json(record)) for record in foreseen_record(folder, ()).get(RECORD_KEY, ()))
 
 
 def foreseen_sentence(foreseen: Foresight) -> str:
     """Say the smallest errors that the runs of a bicycle would show, without a full stop."""
-    seen = [one for one in foreseen.errors if np.isfinite(one.seen)]
-    sizes = ", ".join(f"{plain_name(one.name)} by {one.text(one.seen)} {one.shown_in}" for one in seen) or "none"
+    seen = [error for error in foreseen.errors if np.isfinite(error.seen)]
+    sizes = ", ".join(f"{plain_name(e.name)} by {e.text(e.seen)} {e.shown_in}" for e in seen) or "none"
     return (
         f"errors of {foreseen.bicycle} that these runs would show in {10 * FORESEEN_POWER:.0f} of 10 "
         f"(p < {FORESEEN_LEVEL:g}), each alone: {sizes}"
@@ -177,11 +177,11 @@ def error_rows(foreseen: Foresight) -> list[list[str]]:
     """Rows of a table: the error with its unit, the sizes as `foresight_head` has them, and what hides smaller ones."""
     return [
         [
-            f"{one.name} {one.shown_in}",
-            *map(one.text, (one.seen, one.more_kicks, one.one_more_speed, one.known_better)),
-            ", ".join(one.hidden_by),
+            f"{error.name} {error.shown_in}",
+            *map(error.text, (error.seen, error.more_kicks, error.one_more_speed, error.known_better)),
+            ", ".join(error.hidden_by),
         ]
-        for one in foreseen.errors
+        for error in foreseen.errors
     ]
 
 

@@ -120,14 +120,14 @@ def _growing(condition: Condition) -> str:
 def speed_outside(condition: Condition) -> str:
     """Name the speed limit that a profile passes, in a sentence; empty if none."""
     limits, speeds = condition.rig.limits, [v for _, v in condition.scenario.speed]
-    for name, found, wrong in (
+    for name, value, wrong in (
         ("speed_min", min(speeds), min(speeds) < limits.speed_min.value),
         ("speed_max", max(speeds), max(speeds) > limits.speed_max.value),
     ):
         if wrong:
             limit = getattr(limits, name).value
             return (
-                f"its speed of {found:g} m/s lies {abs(found - limit):.2g} m/s beyond the limit {name} of {limit:g} "
+                f"its speed of {value:g} m/s lies {abs(value - limit):.2g} m/s beyond the limit {name} of {limit:g} "
                 "m/s; choose a speed within the rig's limits"
             )
     return ""

@@ -37,12 +37,12 @@ class Attempt:
     condition: Condition
     folder: Path
     outcome: Outcome
-    asked: bool = False  # a person is asked before the next run
+    attended: bool = False  # a person is asked before the next run
 
     @property
     def ends_campaign(self) -> bool:
         """Did a person stop the campaign with this run? Who is asked before the next one stops no more than the run."""
-        return self.outcome.stopped_by_signal or (not self.asked and bool(self.outcome.stopped))
+        return self.outcome.stopped_by_signal or (not self.attended and bool(self.outcome.stopped))
 
     def __repr__(self) -> str:
         return f"<Attempt '{self.condition.name}': {self.outcome.reason}, in {self.folder}>"
@@ -127,15 +127,15 @@ def run_in_real_time(
                 start_next_twin()
                 twin = coming[0].result()
                 coming.clear()
-                condition, left = waiting.popleft()
+                condition, attempts_left = waiting.popleft()
                 start_next_twin()
                 with twin as bicycle:  # each attempt has one of its own
                     attempt = _attempt(condition, bicycle.paths, out, watch, fifo, feed)
                 yield attempt
                 if attempt.ends_campaign:
                     return
-                if attempt.outcome.reason != "success" and left > 1:
-                    waiting.append((condition, left - 1))
+                if attempt.outcome.reason != "success" and attempts_left > 1:
+                    waiting.append((condition, attempts_left - 1))
         finally:
             for future in coming:
                 future.result().stop()
@@ -200,7 +200,7 @@ def run_on_bicycle(
                     about,
                     feed,
                 )
-            attempt = replace(attempt, asked=not unattended)
+            attempt = replace(attempt, attended=not unattended)
             last = attempt.outcome
             yield attempt
             if attempt.ends_campaign:

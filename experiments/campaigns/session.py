@@ -92,7 +92,7 @@ class CampaignResult:
     def spoilt(self) -> bool:
         """Is all that is missing, and something is, for this computer was too busy, and the same call may make it?"""
         last = {run.name: run.outcome.ended_by for run in self.runs}
-        return bool(self.missing) and all(last.get(one.name) == "computer" for one in self.missing)
+        return bool(self.missing) and all(last.get(condition.name) == "computer" for condition in self.missing)
 
     def __repr__(self) -> str:
         planned = len(self.campaign.conditions)
@@ -108,7 +108,7 @@ class CampaignResult:
             "folder": str(self.folder),
             "runs": [run_as_json(run) for run in self.runs],
             "missing": [condition.name for condition in self.missing],
-            "rehearsals": [one.as_json() for one in self.rehearsals],
+            "rehearsals": [rehearsal.as_json() for rehearsal in self.rehearsals],
             **(self.findings.as_json() if self.findings else {}),
             **({"course": course_document(self.course)} if self.course else {}),
         }
@@ -190,10 +190,10 @@ def _treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: 
     )
 
 
-def _rehearse_each(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
+def _rehearse_each(campaign: Campaign, conditions: Sequence[Condition]) -> Iterator[DryRun]:
     """Rehearse conditions one after another; of repeats only the first, for they differ in their chances alone."""
     seen: set[tuple[str, str]] = set()
-    for condition in of:
+    for condition in conditions:
         kind = (condition.protocol, condition.label)
         if kind not in seen:
             seen.add(kind)
@@ -210,9 +210,16 @@ def rehearse_campaign(
     if campaign.learning is not None:
         LearningRuns.of(campaign)
     rehearsals, planned = [], campaign.conditions if conditions is None else conditions
-    for one in planned if campaign.lockstep else ():
-        if not speed_outside(one):  # which its rehearsal says better
-            require_runnable(one.rig, one.schedule, one.scenario, one.emulation, one.task, one.allow_mismatch)
+    for condition in planned if campaign.lockstep else ():
+        if not speed_outside(condition):  # which its rehearsal says better
+            require_runnable(
+                condition.rig,
+                condition.schedule,
+                condition.scenario,
+                condition.emulation,
+                condition.task,
+                condition.allow_mismatch,
+            )
     with (display or CampaignDisplay()).rehearsing() as tell:
         for rehearsal in _rehearse_each(campaign, planned):
             rehearsals.append(rehearsal)
@@ -287,27 +294,27 @@ def run_campaign(
     runs = read_runs(folder) if again else []
     if campaign.learning is not None:
         return _learn(campaign, folder, runs, partial(_attempts, campaign, folder, ports, fifo, screen), screen)
-    left = missing_conditions(campaign, runs)
+    missing = missing_conditions(campaign, runs)
     if campaign.usual:
-        _require_speeds(left)
-    rehearsals = () if campaign.usual else rehearse_campaign(campaign, left, screen)
-    if any(one.refusal for one in rehearsals):
-        raise InputError("; ".join(one.refusal for one in rehearsals if one.refusal))
-    require_disk_room(folder, [(condition.rig, condition.duration) for condition in left])
+        _require_speeds(missing)
+    rehearsals = () if campaign.usual else rehearse_campaign(campaign, missing, screen)
+    if any(rehearsal.refusal for rehearsal in rehearsals):
+        raise InputError("; ".join(rehearsal.refusal for rehearsal in rehearsals if rehearsal.refusal))
+    require_disk_room(folder, [(condition.rig, condition.duration) for condition in missing])
     foreseen = foresee_campaign(campaign, rehearsals, screen) if foresight else ()
     for table in foreseen:
         screen.say(foreseen_sentence(table))
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
-        about = {"rehearsals": [one.as_json() for one in rehearsals], **foreseen_record(folder, foreseen)}
+        about = {"rehearsals": [rehearsal.as_json() for rehearsal in rehearsals], **foreseen_record(folder, foreseen)}
         write_campaign_record(folder, campaign, runs, **about)
         if again:
             planned = len(campaign.conditions)
-            screen.say(f"going on in {folder}: {planned - len(left)} of {planned} runs are there; --new begins anew")
+            screen.say(f"going on in {folder}: {planned - len(missing)} of {planned} runs are there; --new begins anew")
         findings, interrupted = None, False
         with suppress(KeyboardInterrupt):  # what was made stays, and what is left is made when it is gone on with
             with screen.running(campaign.conditions, runs, bool(ports)):
-                for attempt in _attempts(campaign, folder, ports, fifo, screen, left, screen.ask):
+                for attempt in _attempts(campaign, folder, ports, fifo, screen, missing, screen.ask):
                     screen.made(attempt)
                     runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     write_campaign_record(folder, campaign, runs, **about)
@@ -337,13 +344,16 @@ def _learn(
     screen : CampaignDisplay
     """
     learning = LearningRuns.of(campaign)
-    course, longest = learning.course, max(one.duration for one in campaign.conditions)
+    course, longest = learning.course, max(condition.duration for condition in campaign.conditions)
     room = round(60.0 * course.settings.minutes / longest) + 1
     require_disk_room(folder, [(campaign.conditions[0].rig, longest)] * room)
     folder.mkdir(parents=True, exist_ok=True)
 
     def note() -> None:
-        about = {"rehearsals": [one.as_json() for one in learning.rehearsals], "course": course_document(course)}
+        about = {
+            "rehearsals": [rehearsal.as_json() for rehearsal in learning.rehearsals],
+            "course": course_document(course),
+        }
         write_campaign_record(folder, campaign, runs, **about)
 
     def made() -> Campaign:
@@ -357,7 +367,7 @@ def _learn(
                 learning.take_up(runs, screen)
                 if runs:
                     screen.say(f"going on in {folder}: {len(learning.made)} runs are there; --new begins anew")
-                for attempt in learning.attempts(runs, lambda one, ask: attempts([one], ask), screen):
+                for attempt in learning.attempts(runs, lambda condition, ask: attempts([condition], ask), screen):
                     screen.made(attempt)
                     runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     note()
@@ -382,7 +392,7 @@ def _attempts(
     ports: Sequence[str],
     fifo: int,
     screen: CampaignDisplay,
-    left: Sequence[Condition],
+    conditions: Sequence[Condition],
     ask: Asked,
 ) -> Iterable[Attempt]:
     """Run what is left in simulated time, in real time against twins, or on the bicycle behind the ports.
@@ -394,14 +404,14 @@ def _attempts(
     ports : sequence of str
     fifo : int
     screen : CampaignDisplay
-    left : sequence of Condition
+    conditions : sequence of Condition
     ask : callable
         Asks a person beside a real bicycle before each run.
     """
     if campaign.lockstep:
-        return runners.run_conditions_in_lockstep(left, folder, screen.watch)
+        return runners.run_conditions_in_lockstep(conditions, folder, screen.watch)
     if not ports:
-        return runners.run_in_real_time(left, folder, screen.watch, fifo, screen.feed)
+        return runners.run_in_real_time(conditions, folder, screen.watch, fifo, screen.feed)
     return runners.run_on_bicycle(
-        left, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, screen.unattended, screen.feed
+        conditions, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, screen.unattended, screen.feed
     )

@@ -61,7 +61,7 @@ def join_legs(entries: Sequence[Condition], settings: Settings, costs: TimeCosts
     if len(entries) == 1:
         return first
     played = first.excitation
-    most = max(one.excitation.amplitude for one in entries)
+    most = max(entry.excitation.amplitude for entry in entries)
     speeds, shares = [(0.0, first.v)], [first.excitation.amplitude / most] * settings.kicks
     change = min(costs.speed_change, first.rig.speed_drive.ramp if first.rig.speed_drive else np.inf)
     beyond = max(WindowRules().longest - settings.spacing_s, 0.0)  # s of the last kick's window after its turn
@@ -75,7 +75,7 @@ def join_legs(entries: Sequence[Condition], settings: Settings, costs: TimeCosts
     length = len(shares) * settings.spacing_s
     return replace(
         first,
-        tag=" ".join([*(f"then {one.v:g} m/s" for one in entries[1:]), first.tag]),
+        tag=" ".join([*(f"then {entry.v:g} m/s" for entry in entries[1:]), first.tag]),
         scenario=replace(first.scenario, speed=tuple(speeds)),
         excitation=replace(
             played, amplitude=most, duration=length, periods=len(shares), shares=tuple(map(float, shares))
@@ -87,14 +87,14 @@ def join_legs(entries: Sequence[Condition], settings: Settings, costs: TimeCosts
 
 def legs_named(label: str, menu: Sequence[Condition]) -> list[Condition]:
     """Find the entries that a run was made of, by its label; none where the menu does not have them."""
-    found = _THEN.fullmatch(label)
-    if found is None:
-        return [one for one in menu if one.label == label][:1]
-    first = [one for one in menu if one.label == f"{found['first']} m/s {found['tag']}"][:1]
+    match = _THEN.fullmatch(label)
+    if match is None:
+        return [entry for entry in menu if entry.label == label][:1]
+    first = [entry for entry in menu if entry.label == f"{match['first']} m/s {match['tag']}"][:1]
     entries = list(first)
-    for speed in re.findall(r"then ([\d.e+-]+) m/s", found["then"]):
-        entries += [one for one in menu if first and _may_follow(first[0], one) and f"{one.v:g}" == speed][:1]
-    return entries if len(entries) == 1 + found["then"].count("then") else []
+    for speed in re.findall(r"then ([\d.e+-]+) m/s", match["then"]):
+        entries += [entry for entry in menu if first and _may_follow(first[0], entry) and f"{entry.v:g}" == speed][:1]
+    return entries if len(entries) == 1 + match["then"].count("then") else []
 
 
 def _may_follow(first: Condition, other: Condition) -> bool:
@@ -186,9 +186,9 @@ class Course:
         self.ending: Ending | None = None
         self._sensors, self._heard = Sensors(), False
         theory = self._theory(self.menu[0])
-        asked = [text for text in settings.until.split(",") if text.strip()]
-        self.goal = read_goal(theory, asked, settings.against)
-        slowest, fastest = min(one.v for one in self.menu), max(one.v for one in self.menu)
+        wanted = [text for text in settings.until.split(",") if text.strip()]
+        self.goal = read_goal(theory, wanted, settings.against)
+        slowest, fastest = min(entry.v for entry in self.menu), max(entry.v for entry in self.menu)
         for label in self.goal.labels:
             mode, at, speed = label.split(" ")[0].partition(AT_SPEED)
             if at and not slowest <= float(speed) <= fastest:
@@ -265,60 +265,60 @@ class Course:
         """
         if not recorded and self._has_ended():
             return None
-        taken = legs_named(recorded, self.menu)
-        measurements = self.measurements([one.label for one in taken])
-        of = {one.name: one for one in measurements}
+        selected = legs_named(recorded, self.menu)
+        measurements = self.measurements([entry.label for entry in selected])
+        by_label = {run.name: run for run in measurements}
         last = self.steps[-1].choice.condition.scenario.speed[-1][1] if self.steps else None
         known, criterion = self.known, self.goal.criterion
         now = criterion.value(known.by_noise)
-        times = [self.costs.before(one.v, last) + one.duration for one in measurements]
-        gains = [criterion.value(known.by_noise + one.information) - now for one in measurements]
+        times = [self.costs.before(run.v, last) + run.duration for run in measurements]
+        gains = [criterion.value(known.by_noise + run.information) - now for run in measurements]
         if recorded:
-            legs = [one.label for one in taken]
+            legs = [entry.label for entry in selected]
         else:
             legs = [measurements[next_measurement(measurements, known.by_noise, criterion, self.costs, last)].name]
-        best = list(of).index(legs[0])
+        best = list(by_label).index(legs[0])
         if not recorded:
             if self.minutes + times[best] / MINUTE_S > self.settings.minutes:
                 self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes, self.so_far)
                 return None
-            legs = self._prolonged(legs, of, self.settings.minutes - self.minutes - times[best] / MINUTE_S)
+            legs = self._prolonged(legs, by_label, self.settings.minutes - self.minutes - times[best] / MINUTE_S)
         rates = np.array(gains) / times
         order = [i for i in np.argsort(-rates, kind="stable") if i != best]
         condition = self._again(legs)
-        told = sum((of[label].information for label in legs), np.zeros_like(known.covariance))
+        gained = sum((by_label[label].information for label in legs), np.zeros_like(known.covariance))
         cost = times[best] + condition.duration - self._entry(legs[0]).duration
         self._chosen = Choice(
             condition=condition,
-            gain=criterion.value(known.by_noise + told) - now,
+            gain=criterion.value(known.by_noise + gained) - now,
             cost=cost,
             minutes=self.minutes + cost / MINUTE_S,
             second=f"{measurements[order[0]].name} ({rates[order[0]] / rates[best]:.0%})" if order else "",
-            foretold=self.goal.stds(known.after(told)),
+            foretold=self.goal.stds(known.after(gained)),
         )
         return condition
 
-    def _prolonged(self, legs: list[str], of: Mapping[str, Measurement], minutes: float) -> list[str]:
+    def _prolonged(self, legs: list[str], by_label: Mapping[str, Measurement], minutes: float) -> list[str]:
         """Go on at other speeds in the same run as long as that tells more for its time than a run of its own.
 
         Parameters
         ----------
         legs : list of str
             Label of the first entry.
-        of : mapping of str to Measurement
+        by_label : mapping of str to Measurement
             By label, all there are to choose from.
         minutes : float
             That are left for it.
         """
-        first, criterion, told = self._entry(legs[0]), self.goal.criterion, of[legs[0]].information
-        while len(legs) < self.settings.legs and self._wants_more(told):
-            information, ends = self.known.by_noise + told, self._joined(legs)
+        first, criterion, gained = self._entry(legs[0]), self.goal.criterion, by_label[legs[0]].information
+        while len(legs) < self.settings.legs and self._wants_more(gained):
+            information, ends = self.known.by_noise + gained, self._joined(legs)
             now = criterion.value(information)
-            gains = {label: criterion.value(information + one.information) - now for label, one in of.items()}
+            gains = {label: criterion.value(information + run.information) - now for label, run in by_label.items()}
             v = ends.scenario.speed[-1][1]
-            alone = max(gains[label] / (self.costs.before(one.v, v) + one.duration) for label, one in of.items())
+            alone = max(gains[label] / (self.costs.before(run.v, v) + run.duration) for label, run in by_label.items())
             further = {}
-            for label in of:
+            for label in by_label:
                 longer = self._joined([*legs, label]) if _may_follow(first, self._entry(label)) else None
                 if longer is None or longer.label in self.dropped:
                     continue
@@ -328,12 +328,12 @@ class Course:
             if not further:
                 break
             legs = [*legs, max(further, key=further.__getitem__)]
-            told = told + of[legs[-1]].information
+            gained = gained + by_label[legs[-1]].information
         return legs
 
-    def _wants_more(self, told: Array) -> bool:
+    def _wants_more(self, information: Array) -> bool:
         """Is what is asked for not reached with so much more information (p, p), as foretold?"""
-        return not self.goal.asks or self.goal.shortfall(self.known.after(told)) > 1.0
+        return not self.goal.asks or self.goal.shortfall(self.known.after(information)) > 1.0
 
     def record(self, windows: Sequence[AveragedWindow]) -> CourseStep:
         """Take the windows of the run that was chosen last."""
@@ -368,7 +368,7 @@ class Course:
         known = self.known
         rivals = self.rivals
         self.ending = rivals.decided(known, len(self.steps)) if rivals else all_is_known(self.goal, known, self.so_far)
-        if self.ending is None and all(one.label in self.dropped for one in self.menu):
+        if self.ending is None and all(entry.label in self.dropped for entry in self.menu):
             self.ending = nothing_left(self.dropped)
         if self.ending is None and known.windows:
             menu = self.measurements()
@@ -382,11 +382,11 @@ class Course:
         """Measurements of the menu, without those dropped unless recorded, as foretold with what is known now."""
         if np.abs(self.known.values - self._about).max() > FORETOLD_ANEW:
             self._foretold, self._about = {}, self.known.values
-        wanted = [one for one in self.menu if one.label not in self.dropped or one.label in recorded]
-        for one in wanted:
-            if one.label not in self._foretold:
-                self._foretold[one.label] = self._measurement(one)
-        return [self._foretold[one.label] for one in wanted]
+        wanted = [entry for entry in self.menu if entry.label not in self.dropped or entry.label in recorded]
+        for entry in wanted:
+            if entry.label not in self._foretold:
+                self._foretold[entry.label] = self._measurement(entry)
+        return [self._foretold[entry.label] for entry in wanted]
 
     def _measurement(self, entry: Condition) -> Measurement:
         """Foretell what a run of the menu tells."""
@@ -396,14 +396,14 @@ class Course:
         window = paper_window(
             self._theory(entry).move(about), entry.v, settings.spacing_s, kick, played.amplitude, self._sensors
         )
-        told = settings.kicks * window_information(window, self.goal.free)
-        return Measurement(entry.label, told, entry.duration, entry.v)
+        information = settings.kicks * window_information(window, self.goal.free)
+        return Measurement(entry.label, information, entry.duration, entry.v)
 
     def _theory(self, entry: Condition) -> Theory:
         return paper_theory(entry.rig, entry.schedule, self._sensors)
 
     def _entry(self, label: str) -> Condition:
-        return next(one for one in self.menu if one.label == label)
+        return next(entry for entry in self.menu if entry.label == label)
 
     def _joined(self, legs: Sequence[str]) -> Condition:
         return join_legs([self._entry(label) for label in legs], self.settings, self.costs)

@@ -48,8 +48,8 @@ def all_is_known(goal: Goal, known: KnownSoFar, so_far: str) -> Ending | None:
 
 def information_at_last(known: KnownSoFar, measurements: Sequence[Measurement]) -> Array:
     """Information (p, p) when all measurements of a menu have been made without end."""
-    told = sum((one.information for one in measurements), np.zeros_like(known.covariance))
-    return known.after(WITHOUT_END * told)
+    information = sum((run.information for run in measurements), np.zeros_like(known.covariance))
+    return known.after(WITHOUT_END * information)
 
 
 def unreachable(goal: Goal, known: KnownSoFar, at_last: Array, measurements: Sequence[Measurement]) -> Ending | None:
@@ -65,7 +65,7 @@ def unreachable(goal: Goal, known: KnownSoFar, at_last: Array, measurements: Seq
     """
     if not goal.asks or goal.shortfall(at_last) <= 1.0:
         return None
-    alike = [str(one) for one in confounded_quantities(goal, at_last, measurements)]
+    alike = [str(pair) for pair in confounded_quantities(goal, at_last, measurements)]
     because = "; ".join(alike) or _hidden_words(goal, at_last)
     exact = np.asarray(np.linalg.inv(np.linalg.inv(at_last) - np.outer(known.model_error, known.model_error)))
     if goal.shortfall(exact) <= 1.0:
@@ -116,12 +116,12 @@ def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float, 
     so_far : str
         What is known, in words.
     """
-    said = f"the {allowed:g} minutes are spent: {so_far}"
+    spent = f"the {allowed:g} minutes are spent: {so_far}"
     if not goal.asks:
-        return Ending("spent", said)
+        return Ending("spent", spent)
     times = _times_as_long(goal, known) if known.windows else np.inf
     more = f"about {times * minutes:.2g} minutes would do" if np.isfinite(times) else "allow more minutes"
-    return Ending("spent", f"{said}; {more}")
+    return Ending("spent", f"{spent}; {more}")
 
 
 def nothing_left(dropped: Mapping[str, str]) -> Ending:
@@ -132,12 +132,12 @@ def nothing_left(dropped: Mapping[str, str]) -> Ending:
 
 def known_words(goal: Goal, known: KnownSoFar, values: Array) -> str:
     """Values (q,) with the standard deviations reached, beside those wanted, SI."""
-    told = []
-    of = zip(goal.labels, goal.units, values, known.stds, goal.wanted, strict=True)
-    for label, unit, value, std, wanted in of:
+    words = []
+    rows = zip(goal.labels, goal.units, values, known.stds, goal.wanted, strict=True)
+    for label, unit, value, std, wanted in rows:
         aim = f" (wanted {wanted:.2g})" if np.isfinite(wanted) else ""
-        told.append(f"{label} {value:.4g} +- {std:.2g} {unit}".rstrip() + aim)
-    return ", ".join(told)
+        words.append(f"{label} {value:.4g} +- {std:.2g} {unit}".rstrip() + aim)
+    return ", ".join(words)
 
 
 def _times_as_long(goal: Goal, known: KnownSoFar) -> float:
@@ -179,9 +179,9 @@ class Rivals:
             What differs in each other model, SI.
         """
         each = [{}, *others]
-        words = [" and ".join(f"{name} = {value:g}" for name, value in one.items()) for one in each]
-        values = [[{**nominal, **one}[name] for name in goal.labels] for one in each]
-        return cls(goal, (STATED, *(f"the model with {said}" for said in words[1:])), np.array(values, float))
+        words = [" and ".join(f"{name} = {value:g}" for name, value in model.items()) for model in each]
+        values = [[{**nominal, **model}[name] for name in goal.labels] for model in each]
+        return cls(goal, (STATED, *(f"the model with {text}" for text in words[1:])), np.array(values, float))
 
     @property
     def wanted_odds(self) -> float:
@@ -218,7 +218,7 @@ class Rivals:
             return np.asarray(self.values[second] - self.values[first])
         apart = self.values[1:] - self.values[0]
         sizes = np.linalg.norm(self.goal.rows, axis=1)
-        return np.asarray(min(apart, key=lambda one: float(np.linalg.norm(one / sizes))))
+        return np.asarray(min(apart, key=lambda difference: float(np.linalg.norm(difference / sizes))))
 
     def decided(self, known: KnownSoFar, looks: int) -> Ending | None:
         """Ending of a verdict that is decided after so many looks, one a run; None where it is not.
@@ -234,7 +234,7 @@ class Rivals:
         first, second = self.leaders(known)
         level = SIGNIFICANCE / (looks * (looks + 1.0))  # of all looks together: the usual one
         if p.max() < level:
-            each = " and ".join(f"{name} (p = {p_text(one)})" for name, one in zip(self.names, p, strict=True))
+            each = " and ".join(f"{name} (p = {p_text(value)})" for name, value in zip(self.names, p, strict=True))
             return Ending("reached", f"no model that was named holds: {each} are rejected")
         if odds[second] < self.wanted_odds:
             return None
@@ -256,8 +256,8 @@ class Rivals:
             Information when all has been measured without end.
         """
         separation = LogSeparation(self.goal.rows, self.difference(known))
-        told = separation.noncentrality(known.information) / separation.noncentrality(at_last)
-        if known.windows < LEAST_WINDOWS or told < ALL_TOLD:
+        share = separation.noncentrality(known.information) / separation.noncentrality(at_last)
+        if known.windows < LEAST_WINDOWS or share < ALL_TOLD:
             return None
         return Ending("never", f"the verdict is never decided: {self.words(known)}, and more runs tell no more")
 

@@ -105,7 +105,7 @@ class LearningRuns:
     def _next(self, display: CampaignDisplay) -> Condition | None:
         """Choose the next run that its rehearsal allows; None where the course has ended."""
         while self.course.ending is None and (condition := self.course.choose()) is not None:
-            if any(one.condition.label == condition.label for one in self.rehearsals):
+            if any(made.condition.label == condition.label for made in self.rehearsals):
                 return condition
             honest = replace(condition.emulation, drive=SteerDrive())  # errors of an emulated machine are not known
             rehearsal = dry_run(replace(condition, emulation=honest), self.campaign.most)
@@ -127,8 +127,8 @@ class LearningRuns:
         if outcome.reason in STOPPED_BY_SOMEBODY:
             return
         failed = sum(
-            one.name.rpartition(RUN_NUMBER)[0] == label and one.outcome.reason not in ("success", *STOPPED_BY_SOMEBODY)
-            for one in runs
+            run.name.rpartition(RUN_NUMBER)[0] == label and run.outcome.reason not in ("success", *STOPPED_BY_SOMEBODY)
+            for run in runs
         )
         if self.campaign.lockstep or failed >= MAX_ATTEMPTS:
             self.course.drop(label, f"a run ended otherwise: {outcome.cause}")
@@ -240,13 +240,13 @@ def course_blocks(course: Course) -> Iterator[TextBlock]:
 
 def beside_theory(course: Course) -> str:
     """Say theory's value of all that was asked for, and how far off that was found."""
-    told = []
-    for label, theory, found, std in zip(
+    parts = []
+    for label, theory, value, std in zip(
         course.goal.labels, course.nominal_values, course.values, course.known.stds, strict=True
     ):
-        off = abs(found - theory) / std
-        told.append(f"{label} {theory:.4g} ({off:.{0 if off >= FAR_OFF else 1}f} standard deviations off)")
-    return f"theory has {', '.join(told)}"
+        off = abs(value - theory) / std
+        parts.append(f"{label} {theory:.4g} ({off:.{0 if off >= FAR_OFF else 1}f} standard deviations off)")
+    return f"theory has {', '.join(parts)}"
 
 
 def progress_words(course: Course) -> str:

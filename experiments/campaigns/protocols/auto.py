@@ -52,7 +52,7 @@ class Settings(Common):
         """Take one other model, a table, as several of one."""
         if isinstance(given, Mapping):
             return (given,)
-        if isinstance(given, list | tuple) and all(isinstance(one, Mapping) for one in given):
+        if isinstance(given, list | tuple) and all(isinstance(table, Mapping) for table in given):
             return given
         raise PydanticCustomError(
             "other_models", "wanted another model, { drive_gain = 0.9 }, or a list of several tables like it"

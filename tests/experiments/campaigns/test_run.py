@@ -220,7 +220,7 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
 def test_a_stop_ends_the_campaign_where_nobody_is_asked_and_a_signal_everywhere(tmp_path, outcome, ends, ends_asked):
     (condition,) = list(treadmill_conditions(1))[:1]
     assert campaign.Attempt(condition, tmp_path, outcome).ends_campaign is ends
-    assert campaign.Attempt(condition, tmp_path, outcome, asked=True).ends_campaign is ends_asked
+    assert campaign.Attempt(condition, tmp_path, outcome, attended=True).ends_campaign is ends_asked
 
 
 def test_a_run_records_its_condition(lockstep_campaign):
