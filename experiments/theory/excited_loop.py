@@ -56,7 +56,7 @@ class ExcitedLoop:
 
     def states(self, command: Sequence[float] | Array) -> Array:
         """Simulate the states (k, m) while ``command`` (k,) is played from rest."""
-        return propagate_input(*(np.ascontiguousarray(one, float) for one in (self.W, self.B, command)))
+        return propagate_input(*(np.ascontiguousarray(values, float) for values in (self.W, self.B, command)))
 
     def response(self, command: Sequence[float] | Array) -> dict[str, Array]:
         """Simulate the readings while ``command`` (k,) is played from rest.

@@ -111,20 +111,22 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
     """
     # A continuous system takes each step at the speed in its middle; a sampled loop at the speed it read.
     at = v if several[0].dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
-    m = max(len(one.states) for one in several)
+    m = max(len(machine.states) for machine in several)
     off = np.zeros(len(v)) if misread is None else misread
     acceleration = mean_acceleration(v, dt)
     states = []
-    for one in several:
-        X = starts_at(one, v)
-        F, left, weight = step_maps(one, at, dt, acceleration, heading=True)
+    for machine in several:
+        X = starts_at(machine, v)
+        F, below, weight = step_maps(machine, at, dt, acceleration, heading=True)
         change = (
             np.zeros((len(X), len(X)))
             if misread is None
-            else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)
+            else map_change_by_misread(machine, float(0.5 * (v.min() + v.max())), dt)
         )
         rows = len(F[0]) - len(X)  # the heading's, where it acts; a window begins along the belt
-        motion = propagate(F, left, weight, np.pad(X, ((0, rows), (0, 0))), np.pad(change, (0, rows)), off)[:, : len(X)]
+        motion = propagate(F, below, weight, np.pad(X, ((0, rows), (0, 0))), np.pad(change, (0, rows)), off)[
+            :, : len(X)
+        ]
         states.append(np.pad(motion, ((0, 0), (0, m - len(X)), (0, 0))) if len(X) < m else motion)
     return states[0][None] if len(states) == 1 else np.array(states)
 
@@ -151,7 +153,7 @@ def step_maps(
     Returns
     -------
     maps : (k, m, m)
-    left : (n,) int
+    below : (n,) int
         The node below each speed.
     weight : (n,)
         The share of the next one; 0 where there is one node only.
@@ -177,8 +179,8 @@ def step_maps(
                 f"found {dt * 1e3:g} ms; give the log as it was recorded."
             )
         at_nodes = np.linalg.matrix_power(matrices, steps)
-    left, weight = _among(nodes, v)
-    return at_nodes, left, weight
+    below, weight = _among(nodes, v)
+    return at_nodes, below, weight
 
 
 def _with_heading(matrices: Array, acting: Array, sampled: bool) -> Array:
@@ -194,10 +196,10 @@ def _with_heading(matrices: Array, acting: Array, sampled: bool) -> Array:
     if not acting[:, 0].any():
         return matrices
     k, m, _ = matrices.shape
-    found = np.zeros((k, m + 1, m + 1))
-    found[:, :m, :m], found[:, :m, m], found[:, m, :m] = matrices, acting[:, 0], acting[:, 1]
-    found[:, m, m] = float(sampled)
-    return found
+    bordered = np.zeros((k, m + 1, m + 1))
+    bordered[:, :m, :m], bordered[:, :m, m], bordered[:, m, :m] = matrices, acting[:, 0], acting[:, 1]
+    bordered[:, m, m] = float(sampled)
+    return bordered
 
 
 def speed_nodes(v: Array) -> Array:
@@ -217,17 +219,17 @@ def speed_nodes(v: Array) -> Array:
 def starts_at(dynamics: Dynamics, v: Array) -> Array:
     """Whole states (m, 4 + k) in which a motion at the speeds ``v`` (n,) may start, as `Dynamics.starts` has them."""
     nodes = speed_nodes(v)
-    (left,), (weight,) = _among(nodes, v[:1])
-    here = dynamics.starts(float(nodes[left]))
-    return here if weight == 0.0 else here + weight * (dynamics.starts(float(nodes[left + 1])) - here)
+    (below,), (weight,) = _among(nodes, v[:1])
+    here = dynamics.starts(float(nodes[below]))
+    return here if weight == 0.0 else here + weight * (dynamics.starts(float(nodes[below + 1])) - here)
 
 
 def _among(nodes: Array, v: Array) -> tuple[Array, Array]:
     """Node below each speed ``v`` (n,), and the share of the next one; 0 where there is one node only."""
     if len(nodes) == 1:
         return np.zeros(len(v), dtype=int), np.zeros(len(v))
-    left: Array = np.clip(np.searchsorted(nodes, v, side="right") - 1, 0, len(nodes) - 2)
-    return left, (v - nodes[left]) / (nodes[left + 1] - nodes[left])
+    below: Array = np.clip(np.searchsorted(nodes, v, side="right") - 1, 0, len(nodes) - 2)
+    return below, (v - nodes[below]) / (nodes[below + 1] - nodes[below])
 
 
 def mean_acceleration(v: Array, dt: float) -> float:
@@ -245,19 +247,19 @@ def map_change_by_misread(dynamics: Dynamics, v: float, dt: float) -> Array:
         return np.zeros((len(dynamics.states),) * 2)
     v = max(round(v, 1), 0.1)
     M, steps = dynamics.matrix(v), round(dt / dynamics.dt)
-    one, other = np.linalg.matrix_power(np.array([M, M + MAP_SPEED_STEP * dynamics.misread(v)]), steps)
-    return np.asarray((other - one) / MAP_SPEED_STEP)
+    slower, other = np.linalg.matrix_power(np.array([M, M + MAP_SPEED_STEP * dynamics.misread(v)]), steps)
+    return np.asarray((other - slower) / MAP_SPEED_STEP)
 
 
 @njit(cache=True, nogil=True)
-def propagate(F: Array, left: Array, weight: Array, X: Array, change: Array, off: Array) -> Array:
+def propagate(F: Array, below: Array, weight: Array, X: Array, change: Array, off: Array) -> Array:
     """Propagate initial states through the transition matrices of `step_maps`; (n, m, c).
 
     Parameters
     ----------
     F : (k, m, m)
         Transition matrices at the speeds of the nodes.
-    left : (n,) int
+    below : (n,) int
         Node below the speed of each sample.
     weight : (n,)
         Share of the next node.
@@ -269,11 +271,11 @@ def propagate(F: Array, left: Array, weight: Array, X: Array, change: Array, off
         Speed misread [m/s].
     """
     m, columns = X.shape
-    states = np.empty((len(left), m, columns))
+    states = np.empty((len(below), m, columns))
     states[0] = X
     step = np.empty((m, m))
-    for i in range(len(left) - 1):
-        here, share = left[i], weight[i]
+    for i in range(len(below) - 1):
+        here, share = below[i], weight[i]
         for a in range(m):
             for b in range(m):
                 step[a, b] = F[here, a, b] + change[a, b] * off[i]

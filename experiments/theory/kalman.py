@@ -46,12 +46,12 @@ class InnovationFilter:
 
     def innovations(self, columns: Array) -> Array:
         """Innovations (n, c, k) of k signals, (n, c, k)."""
-        found = np.empty_like(columns)
+        innovations = np.empty_like(columns)
         state = np.zeros((len(self.transition), columns.shape[2]))
-        for innovation, reading, gain in zip(found, columns, self.gains, strict=True):
+        for innovation, reading, gain in zip(innovations, columns, self.gains, strict=True):
             innovation[:] = reading - self.output @ state
             state = self.transition @ state + gain @ innovation
-        return self.whitening @ found
+        return self.whitening @ innovations
 
 
 def innovation_filter(

@@ -308,8 +308,8 @@ def _driven(x, torque):
 def _arriving(T, beyond, arrived):
     """Torque that arrives at the steer axis of a drive's torque T [N m], where ``arrived`` did before."""
     T, dead_band, hysteresis = T + beyond.offset, beyond.dead_band, beyond.hysteresis
-    left = T - min(max(T, -dead_band), dead_band)
-    return min(max(arrived, left - hysteresis), left + hysteresis) if hysteresis > 0.0 else left
+    passed = T - min(max(T, -dead_band), dead_band)
+    return min(max(arrived, passed - hysteresis), passed + hysteresis) if hysteresis > 0.0 else passed
 
 
 @compiled

@@ -111,13 +111,13 @@ def kicked_modes(dynamics: Dynamics, speeds: Array) -> NDArray[np.complex128]:
         except InputError:
             continue
         free = list(columns)
-        for one in s[(s.imag > 0) & (energy > SMALL_SHARE * energy.sum())]:
-            near = [c for c in free if i > 0 and abs(c[i - 1] - one) < MAX_MODE_STEP]
+        for eigenvalue in s[(s.imag > 0) & (energy > SMALL_SHARE * energy.sum())]:
+            near = [c for c in free if i > 0 and abs(c[i - 1] - eigenvalue) < MAX_MODE_STEP]
             if near:
-                column = min(near, key=lambda c: abs(c[i - 1] - one))
+                column = min(near, key=lambda c: abs(c[i - 1] - eigenvalue))
                 free = [c for c in free if c is not column]
             else:
                 column = np.full(len(speeds), complex(np.nan, np.nan))
                 columns.append(column)
-            column[i] = one
+            column[i] = eigenvalue
     return np.column_stack(columns) if columns else np.empty((len(speeds), 0), dtype=complex)

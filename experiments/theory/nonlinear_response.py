@@ -156,7 +156,7 @@ def window_machine(
     step = dynamics.dt or dt / np.ceil(dt / LONGEST_RESPONSE_STEP - 1e-9)
     at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
     bends = nonlinearities.bicycle  # whose accelerations have those of a speed that changes on a floor
-    F, left, weight = step_maps(dynamics, at, step, mean_acceleration(v, dt), bends=bends)
+    F, below, weight = step_maps(dynamics, at, step, mean_acceleration(v, dt), bends=bends)
     nodes = speed_nodes(at)
     torque = np.zeros(m) if mechanics.torque is None else mechanics.torque
     parts = [_at_speed(mechanics, float(node), torque, step) for node in nodes]
@@ -166,7 +166,7 @@ def window_machine(
     scale = mechanics.speed_scale
     tables = MachineTables(
         F=F,
-        left=left,
+        left=below,
         weight=weight,
         change=np.zeros((m, m)) if misread is None else map_change_by_misread(dynamics, middle, step),
         off=np.zeros(len(v)) if misread is None else np.asarray(misread, float),
@@ -223,7 +223,7 @@ def _kept_torque(F: Array, torque: Array) -> float:
     return kept if LEAST_KEPT < kept < 1.0 else 0.0
 
 
-def _rest(F: Array, forced: Array, of: Nonlinearities) -> Array:
+def _rest(F: Array, forced: Array, nonlinearities: Nonlinearities) -> Array:
     """State (m,) in which the machine is at rest under what its dead band leaves of an offset; 0 where it leaves none.
 
     Parameters
@@ -232,13 +232,13 @@ def _rest(F: Array, forced: Array, of: Nonlinearities) -> Array:
         Map over one step.
     forced : (4,) array
         Bicycle's states after one step per torque on the steer [N m].
-    of : Nonlinearities
+    nonlinearities : Nonlinearities
     """
-    left = of.offset - np.clip(of.offset, -of.dead_band, of.dead_band)
-    if left == 0.0:
+    offset = nonlinearities.offset - np.clip(nonlinearities.offset, -nonlinearities.dead_band, nonlinearities.dead_band)
+    if offset == 0.0:
         return np.zeros(len(F))
     after = np.concatenate([forced, np.zeros(len(F) - len(STATES))])
-    return np.asarray(np.linalg.lstsq(np.eye(len(F)) - F, left * after, rcond=1e-10)[0])
+    return np.asarray(np.linalg.lstsq(np.eye(len(F)) - F, offset * after, rcond=1e-10)[0])
 
 
 def _forced(A: Array, h: float) -> Array:
@@ -300,9 +300,9 @@ def noise_effects(dynamics: Dynamics, machine: WindowMachine, v: float, dt: floa
     still = machine.simulate(start[:, np.newaxis])
     read = within[:: machine.tables.per_sample]
     shown = [noisy.phi_dot - still.phi_dot, noisy.delta - still.delta]
-    for name, one in zip(("phi_dot", "delta"), shown, strict=True):
+    for name, signal in zip(("phi_dot", "delta"), shown, strict=True):
         if name in dynamics.reading:
-            one += np.einsum("e,nec->nc", dynamics.reading[name], read)
+            signal += np.einsum("e,nec->nc", dynamics.reading[name], read)
     return WindowMotion(shown[0], shown[1], noisy.psi_dot - still.psi_dot)
 
 

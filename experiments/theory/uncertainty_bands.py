@@ -149,15 +149,15 @@ def monte_carlo(theory: Theory, v: float, n: int = 2000, seed: int = 0) -> NDArr
     names = list(theory.uncertain)
     mode, slope = kicked_mode(theory.dynamics(), v), eigenvalue_derivatives(theory, v, names)
     rng = np.random.default_rng(seed)
-    found = np.empty(n, dtype=complex)
+    modes = np.empty(n, dtype=complex)
     for k in range(n):
         drawn = draw_machine(theory, rng)
         moved = [drawn.get(name, theory.nominal(name)) - theory.nominal(name) for name in names]
         values = theory.dynamics(drawn).eigenvalues(v)
         upper = values[values.imag > 1e-9]
         expected = mode + slope @ moved
-        found[k] = min(upper, key=lambda s: abs(s - expected)) if len(upper) else complex(np.nan, np.nan)
-    return found
+        modes[k] = min(upper, key=lambda s: abs(s - expected)) if len(upper) else complex(np.nan, np.nan)
+    return modes
 
 
 def _around(theory: Theory, name: str) -> tuple[Dynamics, Dynamics, float]:
