@@ -138,16 +138,20 @@ def next_measurement(
     """
     now = criterion.value(known)
     rates = [
-        (criterion.value(known + one.information) - now) / (costs.before(one.v, last) + one.duration)
-        for one in measurements
+        (criterion.value(known + measurement.information) - now)
+        / (costs.before(measurement.v, last) + measurement.duration)
+        for measurement in measurements
     ]
     return int(np.argmax(rates))
 
 
 def time_taken(plan: Sequence[Measurement], costs: TimeCosts) -> float:
     """Time [s] that measurements take in the order given."""
-    befores = [None, *(one.v for one in plan)]
-    return sum(one.duration + costs.before(one.v, last) for one, last in zip(plan, befores, strict=False))
+    befores = [None, *(measurement.v for measurement in plan)]
+    return sum(
+        measurement.duration + costs.before(measurement.v, last)
+        for measurement, last in zip(plan, befores, strict=False)
+    )
 
 
 def best_plan(
@@ -168,9 +172,10 @@ def best_plan(
     time : float
         s, of all together.
     """
-    search = _Search(sorted(measurements, key=lambda one: one.v), known, criterion, costs, time)
-    found = [search.exchanged(search.filled(np.zeros(len(measurements), int), per_time)) for per_time in (True, False)]
-    return search.plan(max(found, key=search.value))
+    search = _Search(sorted(measurements, key=lambda measurement: measurement.v), known, criterion, costs, time)
+    none = np.zeros(len(measurements), int)
+    candidates = [search.exchanged(search.filled(none, per_time)) for per_time in (True, False)]
+    return search.plan(max(candidates, key=search.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,33 +189,36 @@ class _Search:
     time: float
 
     def plan(self, counts: Array) -> list[Measurement]:
-        return [one for one, n in zip(self.measurements, counts, strict=True) for _ in range(n)]
+        return [measurement for measurement, n in zip(self.measurements, counts, strict=True) for _ in range(n)]
 
     def value(self, counts: Array) -> float:
-        told = sum((n * one.information for one, n in zip(self.measurements, counts, strict=True) if n), self.known)
-        return self.criterion.value(told)
+        information = self.known
+        for n, measurement in zip(counts, self.measurements, strict=True):
+            if n:
+                information = information + n * measurement.information
+        return self.criterion.value(information)
 
     def filled(self, counts: Array, per_time: bool) -> Array:
         """Add measurements as long as there is time, by their gain or by that per time."""
-        units, taken = np.eye(len(counts), dtype=int), time_taken(self.plan(counts), self.costs)
+        units, spent = np.eye(len(counts), dtype=int), time_taken(self.plan(counts), self.costs)
         while True:
             now, rates = self.value(counts), {}
             for i, unit in enumerate(units):
-                more = time_taken(self.plan(counts + unit), self.costs) - taken
-                if taken + more <= self.time:
+                more = time_taken(self.plan(counts + unit), self.costs) - spent
+                if spent + more <= self.time:
                     rates[i] = (self.value(counts + unit) - now) / (more if per_time else 1.0)
             if not rates:
                 return counts
             counts = counts + units[max(rates, key=rates.__getitem__)]
-            taken = time_taken(self.plan(counts), self.costs)
+            spent = time_taken(self.plan(counts), self.costs)
 
     def exchanged(self, counts: Array) -> Array:
         """Exchange one measurement for another, and fill what time that leaves, as long as it helps."""
         units, best = np.eye(len(counts), dtype=int), self.value(counts)
         for _ in range(MOST_EXCHANGES):
             tries = [counts - units[i] + units[j] for i in np.flatnonzero(counts) for j in range(len(counts)) if i != j]
-            tries = [one for one in tries if time_taken(self.plan(one), self.costs) <= self.time]
-            values = [self.value(one) for one in tries]
+            tries = [each for each in tries if time_taken(self.plan(each), self.costs) <= self.time]
+            values = [self.value(each) for each in tries]
             if not values or max(values) <= best + GAIN_WORTH:
                 break
             counts = self.filled(tries[int(np.argmax(values))], per_time=True)
@@ -276,5 +284,5 @@ def large_motion_score(averaged: AveragedWindow, names: Sequence[str], stds: Map
     scales, theory = scales_of(averaged.theory, names), averaged.theory
     nominal = {name: theory.nominal(name) for name in names}
     start = linearise(averaged, nominal, names, QUANTITY_STEP * scales, stds).start
-    found = linearise(with_large_motion(averaged, nominal, start), nominal, names, QUANTITY_STEP * scales, stds)
-    return np.asarray((found.jacobian * scales).T @ found.beyond)
+    window = linearise(with_large_motion(averaged, nominal, start), nominal, names, QUANTITY_STEP * scales, stds)
+    return np.asarray((window.jacobian * scales).T @ window.beyond)

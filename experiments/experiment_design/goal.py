@@ -111,27 +111,27 @@ def read_goal(
     InputError
         A text or a name that is not understood, or a verdict without another model.
     """
-    asked = [_target(text) for text in texts]
-    if not asked:
+    targets = [_target(text) for text in texts]
+    if not targets:
         raise InputError(f"wanted what is to be learnt, found nothing: {HOW}")
-    names = [what for what, _ in asked]
+    names = [what for what, _ in targets]
     if len(set(names)) < len(names):
         twice = next(what for what in names if names.count(what) > 1)
         raise InputError(f"'{twice}' is asked for twice: leave one of them out")
-    if any(what == VERDICT for what, _ in asked):
+    if any(what == VERDICT for what, _ in targets):
         others = [against] if isinstance(against, Mapping) else against or []
-        return _verdict_goal(theory, [what for what, _ in asked], [dict(one) for one in others])
+        return _verdict_goal(theory, [what for what, _ in targets], [dict(model) for model in others])
     if against:
         raise InputError("the other model would be ignored: it is for a verdict; ask for verdict, or leave it out")
-    named = [what for what, _ in asked if AT_SPEED not in what]
-    modes = [what for what, _ in asked if AT_SPEED in what]
+    named = [what for what, _ in targets if AT_SPEED not in what]
+    modes = [what for what, _ in targets if AT_SPEED in what]
     for name in named:
         theory.nominal(name)  # refuses a name that nobody knows
     of_torque = OF_TORQUE if modes and theory.dynamics().command is not None else ()
     free = _free(theory, [*named, *(FREE_COEFFICIENTS if modes else ()), *of_torque])
     scales = scales_of(theory, free)
     rows, labels, units, wanted = [], [], [], []
-    for what, std in asked:
+    for what, std in targets:
         parts = _eigenvalue_rows(theory.bicycle, what, free) if AT_SPEED in what else [np.array(free) == what]
         shown = [(f"{what} re", "1/s"), (f"{what} im", "rad/s")] if AT_SPEED in what else [(what, unit_of(what))]
         for part, (label, unit) in zip(parts, shown, strict=True):
@@ -161,35 +161,35 @@ def asked_values(goal: Goal, bicycle: Bicycle, quantities: Mapping[str, float]) 
     quantities : mapping of str to float
         All that are free, SI.
     """
-    found = []
+    targets = []
     for label in goal.labels:
         what, _, part = label.partition(" ")
         if AT_SPEED not in what:
-            found.append(float(quantities[what]))
+            targets.append(float(quantities[what]))
             continue
         v = float(what.partition(AT_SPEED)[2])
         values = open_loop(bicycle).dynamics(quantities).eigenvalues(v)
         s = values[np.argmin(np.abs(values - complex(named_modes(bicycle, v).weave[0, 0])))]
-        found.append(float(s.real if part == "re" else abs(s.imag)))
-    return np.array(found)
+        targets.append(float(s.real if part == "re" else abs(s.imag)))
+    return np.array(targets)
 
 
-def _verdict_goal(theory: Theory, asked: Sequence[str], others: Sequence[dict[str, float]]) -> Goal:
+def _verdict_goal(theory: Theory, targets: Sequence[str], others: Sequence[dict[str, float]]) -> Goal:
     """Goal of telling theory from the same with other values of some quantities, once or more."""
-    if len(asked) > 1:
-        raise InputError(f"a verdict is asked for alone, found {', '.join(asked)}: leave one of them out")
+    if len(targets) > 1:
+        raise InputError(f"a verdict is asked for alone, found {', '.join(targets)}: leave one of them out")
     if not others or not all(others):
         raise InputError(
             "a verdict wants another model to tell theory from, found none: say what differs in it, as "
             "steer_damping = 0.3 (SI)"
         )
-    labels = tuple(dict.fromkeys(name for one in others for name in one))
-    for i, one in enumerate(others):
-        same = [name for name, value in one.items() if value == theory.nominal(name)]
+    labels = tuple(dict.fromkeys(name for model in others for name in model))
+    for i, model in enumerate(others):
+        same = [name for name, value in model.items() if value == theory.nominal(name)]
         if same:
             raise InputError(f"the other model has the same {same[0]} as theory: give another value, or leave it out")
-        if one in others[:i]:
-            raise InputError(f"the other model with {', '.join(one)} is given twice: leave one of them out")
+        if model in others[:i]:
+            raise InputError(f"the other model with {', '.join(model)} is given twice: leave one of them out")
     free = _free(theory, labels)
     scales = scales_of(theory, free)
     first = {name: value - theory.nominal(name) for name, value in others[0].items()}
@@ -207,24 +207,24 @@ def _verdict_goal(theory: Theory, asked: Sequence[str], others: Sequence[dict[st
 
 def _target(text: str) -> tuple[str, float]:
     """Split "drive_gain +- 0.01" into name and deviation, infinite where none is asked for."""
-    found = _PLUS_MINUS.fullmatch(text)
-    if found is None:
+    match = _PLUS_MINUS.fullmatch(text)
+    if match is None:
         name = text.strip()
         if not name or re.search(r"\s", name):
             raise InputError(f"wanted {HOW}, found '{text}'")
         return name, np.inf
     try:
-        std = float(found["std"])
+        std = float(match["std"])
     except ValueError:
         std = np.nan
     if not 0.0 < std < np.inf:
-        raise InputError(f"wanted a standard deviation above 0 (SI) behind +-, found '{found['std']}' in '{text}'")
-    return found["what"], std
+        raise InputError(f"wanted a standard deviation above 0 (SI) behind +-, found '{match['std']}' in '{text}'")
+    return match["what"], std
 
 
-def _free(theory: Theory, asked: Sequence[str]) -> tuple[str, ...]:
+def _free(theory: Theory, names: Sequence[str]) -> tuple[str, ...]:
     """Quantities that are free: those asked for, then those of the bicycle and the machine that have a deviation."""
-    return tuple(dict.fromkeys([*asked, *theory.uncertain]))
+    return tuple(dict.fromkeys([*names, *theory.uncertain]))
 
 
 def _eigenvalue_rows(bicycle: Bicycle, what: str, free: Sequence[str]) -> list[Array]:

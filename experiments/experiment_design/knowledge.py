@@ -48,9 +48,9 @@ class KnownSoFar:
         """Information (p, p), had theory no error of its own."""
         return np.asarray(np.linalg.inv(self.covariance - np.outer(self.model_error, self.model_error)))
 
-    def after(self, told: Array) -> Array:
+    def after(self, information: Array) -> Array:
         """Information (p, p) after windows that tell so much (p, p) more by their noise alone."""
-        covariance = np.linalg.inv(self.by_noise + told)
+        covariance = np.linalg.inv(self.by_noise + information)
         return np.asarray(np.linalg.inv(covariance + np.outer(self.model_error, self.model_error)))
 
     @property
@@ -106,8 +106,8 @@ class Knowledge:
         if self._found:
             covariance, error = self._uncertainty(x)
             self.estimate = KnownSoFar(self.goal, x, covariance, len(self._found), error)
-            left = [list(self._linearised(one, x).stds.values()) for one in windows if one.filter]
-            self.misfit = float(np.sqrt(np.mean(np.square(left), axis=0).max())) if left else 0.0
+            noise = [list(self._linearised(window, x).stds.values()) for window in windows if window.filter]
+            self.misfit = float(np.sqrt(np.mean(np.square(noise), axis=0).max())) if noise else 0.0
         return self.estimate
 
     def _linearised(self, averaged: AveragedWindow, x: Array) -> Linearisation:
@@ -115,19 +115,19 @@ class Knowledge:
         goal = self.goal
         values = dict(zip(goal.free, (x * goal.scales).tolist(), strict=True))
         steps = QUANTITY_STEP * goal.scales
-        found = linearise(averaged, values, goal.free, steps, {})
+        window = linearise(averaged, values, goal.free, steps, {})
         for _ in range(LOOKS_AT_LARGE_MOTION):
-            averaged = with_large_motion(averaged, values, found.start)
-            found = linearise(averaged, values, goal.free, steps, found.stds)
-        return found
+            averaged = with_large_motion(averaged, values, window.start)
+            window = linearise(averaged, values, goal.free, steps, window.stds)
+        return window
 
     def _solved(self, before: Array) -> Array:
         """Values (p,) in scales with the least weighed squares of all windows and of what was known before."""
         A, b = self.goal.known.copy(), self.goal.known @ self._nominal
-        for about, one in self._found:
-            J = one.jacobian * self.goal.scales
+        for about, window in self._found:
+            J = window.jacobian * self.goal.scales
             A += J.T @ J
-            b += J.T @ (J @ about - one.residual)
+            b += J.T @ (J @ about - window.residual)
         step = np.linalg.solve(A, b) - before
         for _ in range(10):  # a bicycle that cannot be is none: half the way there
             x = before + step * min(1.0, STEP_LIMIT / max(float(np.abs(step).max()), 1e-12))
@@ -155,11 +155,13 @@ class Knowledge:
         """
         prior = np.linalg.cholesky(self.goal.known).T / self.goal.scales
         there = [
-            replace(one, residual=one.residual + one.jacobian @ ((x - about) * self.goal.scales))
-            for about, one in self._found
+            replace(window, residual=window.residual + window.jacobian @ ((x - about) * self.goal.scales))
+            for about, window in self._found
         ]
         robust = robust_covariance(there, prior)[0] / np.outer(self.goal.scales, self.goal.scales)
-        moves = [one.jacobian * self.goal.scales for one in there]
-        told = sum((J.T @ J for J in moves), self.goal.known.copy())
+        moves = [window.jacobian * self.goal.scales for window in there]
+        information = sum((J.T @ J for J in moves), self.goal.known.copy())
         error = model_error(there, prior) / self.goal.scales
-        return np.asarray(robust * max(1.0, len(x) / float(np.trace(told @ robust))) + np.outer(error, error)), error
+        return np.asarray(
+            robust * max(1.0, len(x) / float(np.trace(information @ robust))) + np.outer(error, error)
+        ), error

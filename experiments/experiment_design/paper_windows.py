@@ -112,9 +112,9 @@ def kick_amplitude(rig: Rig, controller: Controller, v: float, kick: PaperKick, 
     most_lean : float
         rad, by theory.
     """
-    one = Excitation("kicks", 1.0, 4.0, f_low=0.1, f_high=0.5 / kick.duration)
-    lean = excited_loop(rig, controller, v).peaks(one.samples(rig.rate))["lean"]
-    return min(amplitude_within_limits(rig, controller, v, one, kick.size), most_lean / lean)
+    excitation = Excitation("kicks", 1.0, 4.0, f_low=0.1, f_high=0.5 / kick.duration)
+    lean = excited_loop(rig, controller, v).peaks(excitation.samples(rig.rate))["lean"]
+    return min(amplitude_within_limits(rig, controller, v, excitation, kick.size), most_lean / lean)
 
 
 def wheel_excursion(rig: Rig, controller: Controller, v: float, played: Array) -> float:

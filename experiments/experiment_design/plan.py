@@ -51,7 +51,7 @@ class _Confounded:
 
     Attributes
     ----------
-    asked, other : str
+    target, other : str
         What is asked for, and the quantity that looks like it.
     correlation : float
     by : str
@@ -62,7 +62,7 @@ class _Confounded:
         Share to which the deviation of what is asked for shrinks where ``other`` is known from elsewhere.
     """
 
-    asked: str
+    target: str
     other: str
     correlation: float
     by: str
@@ -70,7 +70,7 @@ class _Confounded:
     known_better: float
 
     def __str__(self) -> str:
-        words = f"{self.asked} is hardly told from {self.other} (correlation {self.correlation:+.2f})"
+        words = f"{self.target} is hardly told from {self.other} (correlation {self.correlation:+.2f})"
         if self.by:
             words += f"; more of '{self.by}' would part them best (then {self.correlation_then:+.2f})"
         if self.known_better <= PARTED:
@@ -78,13 +78,15 @@ class _Confounded:
         return words if self.by or self.known_better <= PARTED else f"{words}; nothing tried here parts them"
 
 
-def confounded_quantities(goal: Goal, told: Array, measurements: Sequence[Measurement]) -> tuple[_Confounded, ...]:
+def confounded_quantities(
+    goal: Goal, information: Array, measurements: Sequence[Measurement]
+) -> tuple[_Confounded, ...]:
     """Find the pairs that are hardly told apart, one of each asked for, the worst first.
 
     Parameters
     ----------
     goal : Goal
-    told : (p, p)
+    information : (p, p)
         Information of the plan, what was known before included.
     measurements : sequence of Measurement
         All that there are to choose from.
@@ -96,44 +98,44 @@ def confounded_quantities(goal: Goal, told: Array, measurements: Sequence[Measur
         for j, other in enumerate(goal.free):
             if other == label or not np.delete(row, j).any():
                 continue
-            correlation = _correlation(told, row, units[j])
+            correlation = _correlation(information, row, units[j])
             if abs(correlation) > HARDLY_APART:
                 pairs.append((correlation, i, j))
     pairs.sort(key=lambda pair: -abs(pair[0]))
     seen: set[frozenset[str]] = set()
-    found: list[_Confounded] = []
+    confounded: list[_Confounded] = []
     for correlation, i, j in pairs:
         pair = frozenset((goal.labels[i], goal.free[j]))
-        if pair not in seen and len(found) < MOST_NAMED:
+        if pair not in seen and len(confounded) < MOST_NAMED:
             seen.add(pair)
-            found.append(_with_remedy(goal, told, measurements, correlation, i, j))
-    return tuple(found)
+            confounded.append(_with_remedy(goal, information, measurements, correlation, i, j))
+    return tuple(confounded)
 
 
 def _with_remedy(
-    goal: Goal, told: Array, measurements: Sequence[Measurement], correlation: float, i: int, j: int
+    goal: Goal, information: Array, measurements: Sequence[Measurement], correlation: float, i: int, j: int
 ) -> _Confounded:
     """Say what parts combination i from quantity j.
 
     Parameters
     ----------
-    goal, told, measurements
+    goal, information, measurements
         As `confounded_quantities` takes them.
     correlation : float
     i, j : int
     """
     row, unit = goal.rows[i], np.eye(len(goal.free))[j]
-    size = float(np.trace(told - goal.known))
+    size = float(np.trace(information - goal.known))
     after = {}
-    for one in measurements:
-        weight = MORE_OF_IT * size / max(float(np.trace(one.information)), np.finfo(float).tiny)
-        after[one.name] = _correlation(told + weight * one.information, row, unit)
+    for measurement in measurements:
+        weight = MORE_OF_IT * size / max(float(np.trace(measurement.information)), np.finfo(float).tiny)
+        after[measurement.name] = _correlation(information + weight * measurement.information, row, unit)
     best = min(after, key=lambda name: abs(after[name]))
     helps = abs(after[best]) < HARDLY_APART
-    before = covariance_of(told, row[None])[0, 0]
-    fixed = covariance_of(told + 1e12 * np.outer(unit, unit), row[None])[0, 0]
+    before = covariance_of(information, row[None])[0, 0]
+    fixed = covariance_of(information + 1e12 * np.outer(unit, unit), row[None])[0, 0]
     return _Confounded(
-        asked=goal.labels[i],
+        target=goal.labels[i],
         other=goal.free[j],
         correlation=correlation,
         by=best if helps else "",
@@ -142,9 +144,9 @@ def _with_remedy(
     )
 
 
-def _correlation(information: Array, one: Array, other: Array) -> float:
+def _correlation(information: Array, row: Array, other: Array) -> float:
     """Correlation of two combinations (p,) of quantities."""
-    C = covariance_of(information, np.array([one, other]))
+    C = covariance_of(information, np.array([row, other]))
     return float(C[0, 1] / np.sqrt(C[0, 0] * C[1, 1]))
 
 
@@ -225,7 +227,7 @@ class ExperimentPlan:
 
 def plan_experiment(
     lab: Lab,
-    asked: Sequence[str],
+    quantities: Sequence[str],
     time: float,
     sensors: Sequence[Sensors] = (Sensors(),),
     against: Mapping[str, float] | None = None,
@@ -236,7 +238,7 @@ def plan_experiment(
     Parameters
     ----------
     lab : Lab
-    asked : sequence of str
+    quantities : sequence of str
         As `goal.read_goal` takes them.
     time : float
         s.
@@ -253,14 +255,14 @@ def plan_experiment(
         What is asked for is not understood, or nothing can be measured, or not in that time.
     """
     first = next(iter(lab.controllers.values()))
-    goal = read_goal(paper_theory(lab.rig, first, sensors[0]), asked, against)
+    goal = read_goal(paper_theory(lab.rig, first, sensors[0]), quantities, against)
     plans, left_out = [], dict[str, None]()
-    for one in sensors:
-        measurements, refused = _paper_measurements(lab, goal, one, tell)
+    for sensor in sensors:
+        measurements, refused = _paper_measurements(lab, goal, sensor, tell)
         left_out |= dict.fromkeys(refused)
         if not measurements:
             raise InputError(f"nothing can be measured so: {'; '.join(left_out)}")
-        plans.append(_plan_with(lab, goal, time, one, measurements))
+        plans.append(_plan_with(lab, goal, time, sensor, measurements))
     return ExperimentPlan(goal, time, tuple(plans), tuple(left_out))
 
 
@@ -277,7 +279,7 @@ def _paper_measurements(
     sensors : Sensors
     tell : callable
     """
-    found, refused = [], []
+    measurements, refused = [], []
     if None in lab.controllers.values() and all(kick.by == "drive" for kick in lab.kicks):
         refused.append(NOBODY_KICKS)
     for name, controller in lab.controllers.items():
@@ -299,13 +301,13 @@ def _paper_measurements(
                         amplitude = kick_amplitude(lab.rig, controller, v, kick, MOST_LEAN)
                     window = paper_window(theory, v, lab.spacing, kick, amplitude, sensors)
                     noise = _averaged(stds, window.dt)
-                    told = lab.kicks_per_run * window_information(window, goal.free, stds=noise)
+                    information = lab.kicks_per_run * window_information(window, goal.free, stds=noise)
                     bent = lab.kicks_per_run * large_motion_score(window, goal.free, noise)
                 except InputError as error:
                     refused.append(f"{label}: {error}")
                     continue
-                found.append(Measurement(label, told, lab.kicks_per_run * lab.spacing, v, bent))
-    return found, list(dict.fromkeys(refused))
+                measurements.append(Measurement(label, information, lab.kicks_per_run * lab.spacing, v, bent))
+    return measurements, list(dict.fromkeys(refused))
 
 
 def _plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements: Sequence[Measurement]) -> SensorPlan:
@@ -322,11 +324,13 @@ def _plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements
     """
     chosen = best_plan(measurements, goal.known, goal.criterion, lab.costs, time)
     if not chosen:
-        least = min(time_taken([one], lab.costs) for one in measurements)
+        least = min(time_taken([measurement], lab.costs) for measurement in measurements)
         raise InputError(f"one run takes {least:.0f} s, and there are {time:.0f} s: allow more minutes, or fewer kicks")
-    told = gathered(goal, chosen)
+    information = gathered(goal, chosen)
     grid = _equal_grid(measurements, lab.costs, time)
-    at_last = goal.known + 1e6 * sum((one.information for one in measurements), np.zeros_like(goal.known))
+    at_last = goal.known + 1e6 * sum(
+        (measurement.information for measurement in measurements), np.zeros_like(goal.known)
+    )
     return SensorPlan(
         sensors=sensors,
         measurements=tuple(measurements),
@@ -336,13 +340,13 @@ def _plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements
         grid_stds=stds_after(goal, grid),
         time_wanted=_time_until(goal, chosen, lab.costs, at_last),
         stds_at_last=np.hypot(goal.stds(at_last), _model_error(goal, chosen)),
-        confounded=confounded_quantities(goal, told, measurements),
+        confounded=confounded_quantities(goal, information, measurements),
     )
 
 
 def gathered(goal: Goal, plan: Sequence[Measurement]) -> Array:
     """Information (p, p) after the measurements of a plan."""
-    return np.asarray(sum((one.information for one in plan), goal.known))
+    return np.asarray(sum((measurement.information for measurement in plan), goal.known))
 
 
 def stds_after(goal: Goal, plan: Sequence[Measurement]) -> Array:
@@ -352,13 +356,13 @@ def stds_after(goal: Goal, plan: Sequence[Measurement]) -> Array:
 
 def _model_error(goal: Goal, plan: Sequence[Measurement]) -> Array:
     """Part (q,) of the deviations, SI, that the plan made again does not make smaller."""
-    bent = sum((one.bent for one in plan if one.bent is not None), np.zeros(len(goal.free)))
+    bent = sum((measurement.bent for measurement in plan if measurement.bent is not None), np.zeros(len(goal.free)))
     return np.asarray(MODEL_ERROR * goal.rows @ np.linalg.solve(gathered(goal, plan), bent))
 
 
 def _equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: float) -> list[Measurement]:
     """Plan a grid: all measurements in turn, each as often as there is time for, what is left spread evenly."""
-    order = sorted(measurements, key=lambda one: one.v)
+    order = sorted(measurements, key=lambda measurement: measurement.v)
     n = 1
     while time_taken(spread_evenly(order, n + 1), costs) <= time:
         n += 1
@@ -385,10 +389,10 @@ def _time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_la
         return float("nan")
     if goal.shortfall(at_last) > 1.0:
         return float("inf")
-    told, error = gathered(goal, plan) - goal.known, _model_error(goal, plan)
+    gained, error = gathered(goal, plan) - goal.known, _model_error(goal, plan)
 
     def short(times: float) -> bool:
-        information = goal.known + times * told
+        information = goal.known + times * gained
         if goal.difference is not None:
             return goal.shortfall(information) > 1.0
         return bool(np.any(np.hypot(goal.stds(information), error) > goal.wanted))

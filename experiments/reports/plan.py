@@ -59,7 +59,7 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
                 },
                 "confounded": [
                     {
-                        "asked": pair.asked,
+                        "asked": pair.target,
                         "other": pair.other,
                         "correlation": pair.correlation,
                         "parted_by": pair.by,
