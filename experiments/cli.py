@@ -98,10 +98,14 @@ class _EachOptionOnce(TyperCommand):
         """Read the words of a command line."""
         parser: Any = self.make_parser(ctx)
         given = [] if ctx.resilient_parsing else parser.parse_args(args=list(args))[-1]
-        for one in given:
-            if one.param_type_name == "option" and not (one.multiple or one.is_flag) and given.count(one) > 1:
-                flag = max(one.opts, key=len)
-                raise _UsageError(f"{flag} is given {given.count(one)} times: give it once", ctx=ctx)
+        for parameter in given:
+            if (
+                parameter.param_type_name == "option"
+                and not (parameter.multiple or parameter.is_flag)
+                and given.count(parameter) > 1
+            ):
+                flag = max(parameter.opts, key=len)
+                raise _UsageError(f"{flag} is given {given.count(parameter)} times: give it once", ctx=ctx)
         return super().parse_args(ctx, args)
 
 

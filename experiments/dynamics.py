@@ -333,7 +333,7 @@ class Theory:
 
         def by_retarding(v: float, a: float) -> Array:
             change = np.subtract(forces(a), before)
-            parts = [force * one(v) for force, one in zip(change, (by_rolling, by_rest), strict=True) if force]
+            parts = [force * effect(v) for force, effect in zip(change, (by_rolling, by_rest), strict=True) if force]
             return sum(parts, np.zeros_like(dynamics.matrix(v)))
 
         def heading(v: float, a: float) -> tuple[Array, Array]:
@@ -405,13 +405,13 @@ class Theory:
         """Values that a quantity can have on any machine, SI; a bicycle's parameters are judged together, elsewhere."""
         if name not in UNCERTAIN_QUANTITIES:
             return ANYTHING
-        found = UNCERTAIN_QUANTITIES[name].range
-        return found._replace(least=found.least - self.known_delay) if name == "more_delay" else found
+        allowed = UNCERTAIN_QUANTITIES[name].range
+        return allowed._replace(least=allowed.least - self.known_delay) if name == "more_delay" else allowed
 
     @property
     def uncertain(self) -> dict[str, float]:
         """Standard deviation of every quantity that has one, SI."""
-        road = {} if self.resistance is None else {name: one.usual for name, one in ROAD_QUANTITIES.items()}
+        road = {} if self.resistance is None else {name: quantity.usual for name, quantity in ROAD_QUANTITIES.items()}
         known = {**self.bicycle.std, **road, **self.std}
         return {name: float(std) for name, std in known.items() if std > 0.0}
 
@@ -482,5 +482,5 @@ def usual_std() -> dict[str, float]:
     """Usual standard deviation of each measured parameter: median of the catalogue's published ones, SI."""
     names = [name for name in catalogue.bicycle_names() if not name.endswith("_repaired")]  # each bicycle once
     bicycles = [catalogue.load_bicycle(name) for name in names]
-    found = {name: [b.std[name] for b in bicycles if b.std.get(name)] for name in PARAMETERS}
-    return {name: float(np.median(values)) for name, values in found.items() if values}
+    deviations = {name: [b.std[name] for b in bicycles if b.std.get(name)] for name in PARAMETERS}
+    return {name: float(np.median(values)) for name, values in deviations.items() if values}

@@ -198,9 +198,9 @@ class LawDynamics:
 
 def _padded(row: Array, length: int, first: int = 0) -> Array:
     """Row with zeros around it."""
-    found = np.zeros(length)
-    found[first : first + len(row)] = row
-    return found
+    padded = np.zeros(length)
+    padded[first : first + len(row)] = row
+    return padded
 
 
 def _slow_motion(A: Array) -> Array:

@@ -342,7 +342,7 @@ def _orders(plan: RidePlan, parts: Sequence[FaultPart]) -> tuple[tuple[float, De
     orders = [(0.0, Demand.OFF), (ARM_AT, Demand.ARM), (RUN_AT, Demand.RUN), (plan.stop_at, Demand.STOP)]
     given = sorted(
         ((part.onset, part.threat.what) for part in parts if isinstance(part.threat.what, Order)),
-        key=lambda one: one[0],
+        key=lambda order: order[0],
     )
     if given:
         onset, what = given[0]

@@ -68,9 +68,9 @@ def with_alike(threat: Threat, faults: Faults, bicycle: Bicycle, v: float) -> Fa
         Speed at which the ride begins [m/s].
     """
     beside = (
-        replace(fault, kind=one.what, size=one.size(fault, bicycle, v), channel=one.channel)
+        replace(fault, kind=other.what, size=other.size(fault, bicycle, v), channel=other.channel)
         for fault in faults
-        for one in threat.alike
+        for other in threat.alike
     )
     return (*faults, *beside)
 

@@ -147,7 +147,7 @@ def _unfound(case: FaultCase, played: Played, t_cause: float, running_from: floa
         delay = detected + slack + (BLIND_TIME if any(_of_the_line(other) for other in others) else 0.0)
         if min(part.over, case.plan.stop_at) - met < delay:
             continue
-        ramp = RAMP_TIME if any(one.threat.causes - AT_ONCE_CAUSES for one in case.parts) else 0.0
+        ramp = RAMP_TIME if any(each.threat.causes - AT_ONCE_CAUSES for each in case.parts) else 0.0
         if gone - met > delay + TIME_TO_ZERO + ramp + TIME_ROUNDING:
             wrong.append(
                 f"{part.threat.name}: torque for {gone - met:.3f} s, promised {delay + TIME_TO_ZERO + ramp:.3f} s"

@@ -139,9 +139,9 @@ def fit_pull_test(tables: Sequence[PullTable]) -> PullEstimate:
         estimates["dead_band"] = Estimate(0.5 * (halves[0].value + halves[1].value), error)
         estimates["offset"] = Estimate(0.5 * (halves[0].value - halves[1].value), error)
         freedom = n - 2 if n > 2 else min(fit.blocks for fit in fits) - 1
-    left = np.concatenate([np.abs(residual) for fit in fits for residual in fit.left()])
+    residuals = np.concatenate([np.abs(residual) for fit in fits for residual in fit.left()])
     ordered = {name: estimates[name] for name in PULL_QUANTITIES if name in estimates}
-    return PullEstimate(ordered, freedom, float(np.median(left)), left_out)
+    return PullEstimate(ordered, freedom, float(np.median(residuals)), left_out)
 
 
 def _is_line(table: PullTable) -> bool:

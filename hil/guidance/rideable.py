@@ -86,11 +86,11 @@ def require_rideable(bicycle: Bicycle, path: Path, v: float, limits: RideLimits)
     beyond = _beyond(demand, limits)
     if beyond is None:
         return demand
-    what, found, limit, where = beyond
+    what, size, limit, where = beyond
     slower = _fastest(lambda speed: _beyond(path_demand(bicycle, path, speed), limits) is None, limits.speed_min, v)
     remedy = f"ride at {slower:.1f} m/s, or make it wider" if slower else "make it wider"
     raise InputError(
-        f"the path {path.name} at {v:g} m/s asks for {found} of {what} at {where:.0f} m, and {limit} leave room for "
+        f"the path {path.name} at {v:g} m/s asks for {size} of {what} at {where:.0f} m, and {limit} leave room for "
         f"gusts and errors below the limit: {remedy}"
     )
 

@@ -102,8 +102,8 @@ class McapContents:
             file.seek(start)
             while more := file.read(max(_BLOCK_BYTES, len(rest))):
                 data, self._base = rest + more, start
-                taken = self.take(data, 0, _INDEX_SEEN if start + len(data) < self._size else 0)
-                start, rest = start + taken, data[taken:]
+                consumed = self.take(data, 0, _INDEX_SEEN if start + len(data) < self._size else 0)
+                start, rest = start + consumed, data[consumed:]
                 if self._ended:
                     return rest + file.read(_BLOCK_BYTES)
                 if len(rest) >= RECORD_HEAD.size:

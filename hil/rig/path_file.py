@@ -127,9 +127,9 @@ def plan_ride(requested: AskedPath, rig: Rig, schedule: Controller | None, speed
 
 
 def _shape_of(table: dict[str, object]) -> str:
-    found = table.get("format", PATH_FORMAT)
-    if found != PATH_FORMAT:
-        raise InputError(f"wants format = {PATH_FORMAT!r}, found {found!r}: it is another kind of file")
+    version = table.get("format", PATH_FORMAT)
+    if version != PATH_FORMAT:
+        raise InputError(f"wants format = {PATH_FORMAT!r}, found {version!r}: it is another kind of file")
     shape = table.get("shape")
     if not isinstance(shape, str) or shape not in _SHAPES:
         raise InputError(f"wants a shape among {', '.join(_SHAPES)}, found {shape!r}: correct it")

@@ -76,10 +76,10 @@ class Rig:
         require_bicycle(self.bicycle)
         carried = [CARRIES[name] & part for port in self.ports for name in port.carries for part in ROLES.values()]
         if sorted(filter(None, carried)) != sorted(ROLES.values()):
-            found = [", ".join(port.carries) for port in self.ports]
+            carriers = [", ".join(port.carries) for port in self.ports]
             raise InputError(
                 f"the ports of a rig must carry {', '.join(ROLES)} once each, together or apart ('sensors' is the "
-                f"first three), found {found}: say in each [[port]] what it carries"
+                f"first three), found {carriers}: say in each [[port]] what it carries"
             )
         self._require_place()
         self._require_speed_drive()

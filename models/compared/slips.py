@@ -156,13 +156,13 @@ def slip_of_matrix(k: int, matrix: Array, right: Array, tolerance: Array, g: flo
     return f"{MATRICES[k]} is {_factor_words(factor)}"
 
 
-def slips_of_entry(entry: Entry, found: float, tolerance: float, right: Array, bicycle: Bicycle) -> list[str]:
+def slips_of_entry(entry: Entry, given: float, tolerance: float, right: Array, bicycle: Bicycle) -> list[str]:
     """Words for the slips that make one entry; at most three.
 
     Parameters
     ----------
     entry : Entry
-    found, tolerance : float
+    given, tolerance : float
     right : (4, 2, 2) array
     bicycle : Bicycle
     """
@@ -180,7 +180,7 @@ def slips_of_entry(entry: Entry, found: float, tolerance: float, right: Array, b
     for name, term in _terms(bicycle)[entry].items():
         made += [(f"{name} left out", value - term), (f"{name} with the other sign", value - 2.0 * term)]
         made += [(f"{name} twice", value + term), (f"{name} half", value - term / 2.0)]
-    close = [words for words, x in made if abs(found - x) <= tolerance + _ROUNDING * abs(x)]
+    close = [words for words, x in made if abs(given - x) <= tolerance + _ROUNDING * abs(x)]
     return list(dict.fromkeys(close))[:3]
 
 

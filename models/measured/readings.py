@@ -154,9 +154,9 @@ def readings_of(document: Mapping[str, Any], folder: str | Path = ".") -> LabRea
     if "parameters" in document:
         raise InputError("wanted the readings of a bicycle, found its parameters: `riderless eig` takes that file")
     if "readings" not in document:
-        found = describe_kind(document)
-        if found:
-            raise InputError(f"wanted the readings of a bicycle, in a table [readings], found {found}")
+        content = describe_kind(document)
+        if content:
+            raise InputError(f"wanted the readings of a bicycle, in a table [readings], found {content}")
         document = {"readings": document}
     faults = list(unknown_keys(document, KEYS, "key"))
     for key in ("readings", "std", "tools"):

@@ -117,8 +117,8 @@ class Surroundings:
             ("gusts", " N", 1e4),
         ):
             if not 0.0 <= getattr(self, name) <= most:
-                found = f"{getattr(self, name)}{unit}"
-                raise InputError(f"{name} must be zero or more, and at most {most:g}{unit}, found {found}; correct it")
+                given = f"{getattr(self, name)}{unit}"
+                raise InputError(f"{name} must be zero or more, and at most {most:g}{unit}, found {given}; correct it")
         for name, unit, most in (
             ("wind", "N", 1e4),
             ("x_wind", "m", 10.0),
@@ -127,8 +127,8 @@ class Surroundings:
             ("handlebar_offset", "m", 1.0),
         ):
             if not abs(getattr(self, name)) <= most:
-                found = f"{getattr(self, name)} {unit}"
-                raise InputError(f"{name} must be a finite number, at most {most:g} {unit}, found {found}; correct it")
+                given = f"{getattr(self, name)} {unit}"
+                raise InputError(f"{name} must be a finite number, at most {most:g} {unit}, found {given}; correct it")
         if not self.grip > 0.0:
             raise InputError(f"grip must be positive, found {self.grip}; dry asphalt has 0.8, and inf never slips")
         if not 0.0 < self.gust_time < np.inf:

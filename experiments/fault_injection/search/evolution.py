@@ -101,9 +101,9 @@ def search_unsafe(
         made = [_afresh(options, rng, report.played + turn) for turn in range(fresh)]
         made += [_child(parents, options, rng) for _ in range(size - fresh)]
         generation = evaluate(np.array(made), options)
-        for number, one in enumerate(generation):
-            report.unsafe += bool(one.complaints)
-            if one.complaints and report.first_unsafe is None:
+        for number, case in enumerate(generation):
+            report.unsafe += bool(case.complaints)
+            if case.complaints and report.first_unsafe is None:
                 report.first_unsafe = report.played + number + 1
         report.played += size
         parents = _select(parents + generation)
@@ -116,17 +116,17 @@ def _select(candidates: list[Evaluated]) -> list[Evaluated]:
     """Keep the most dangerous, of each set of threats only a few; the older first where two are alike."""
     kept: list[Evaluated] = []
     of_kind: dict[str, int] = {}
-    for one in sorted(candidates, key=lambda one: -one.level):
-        if of_kind.get(one.kind, 0) < OF_ONE_KIND:
-            of_kind[one.kind] = of_kind.get(one.kind, 0) + 1
-            kept.append(one)
+    for candidate in sorted(candidates, key=lambda candidate: -candidate.level):
+        if of_kind.get(candidate.kind, 0) < OF_ONE_KIND:
+            of_kind[candidate.kind] = of_kind.get(candidate.kind, 0) + 1
+            kept.append(candidate)
     return kept[:PARENTS]
 
 
 def _worst(parents: list[Evaluated]) -> list[Found]:
-    first_of_kind = {one.kind: one for one in reversed(parents)}
-    worst = sorted(first_of_kind.values(), key=lambda one: -one.level)[:TOLD]
-    return [Found(one.threats, one.level, one.danger, one.complaints, one.replay) for one in worst]
+    first_of_kind = {parent.kind: parent for parent in reversed(parents)}
+    worst = sorted(first_of_kind.values(), key=lambda parent: -parent.level)[:TOLD]
+    return [Found(parent.threats, parent.level, parent.danger, parent.complaints, parent.replay) for parent in worst]
 
 
 def _afresh(options: CaseOptions, rng: np.random.Generator, turn: int) -> NDArray:
