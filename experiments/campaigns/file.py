@@ -17,6 +17,7 @@ from riderless.experiments.campaigns.protocols import PROTOCOLS
 from riderless.experiments.campaigns.protocols.auto import Settings as Learning
 from riderless.experiments.campaigns.protocols.condition import Condition, Settings
 from riderless.experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+from riderless.experiments.dynamics import usual_std
 from riderless.hil.controllers.law_file import LAW_SUFFIX, name_law
 from riderless.hil.controllers.registry import read_controller_file
 from riderless.hil.design.compensators.registry import COMPENSATORS
@@ -77,6 +78,7 @@ class _File(_Strict):
     name: str
     rig: str = EMULATED_RIG
     bicycles: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    deviations: Literal["own", "usual"] = "own"  # of parameters without one: none, or that of measured bicycles
     seed: int = Field(default=1, ge=0)
     model: Literal["linear", "nonlinear"] = "linear"
     time: Literal["real", "lockstep"] = "real"
@@ -328,6 +330,9 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
             f"rig {EMULATED_RIG}"
         )
     bicycles = (machine.bicycle,) if machine else tuple(map(catalogue.load_bicycle, file.bicycles or ("Benchmark",)))
+    if file.deviations == "usual":
+        bicycles = tuple(replace(one, std={**usual_std(), **one.std}) for one in bicycles)
+        machine = replace(machine, bicycle=bicycles[0]) if machine else None
     gains = STEER_METHODS[machine.drive.kind] if machine and machine.drive else METHODS
     methods = (*gains, *COMPENSATORS)
     controllers = tuple(_controller(c, folder, methods) for c in file.controller)

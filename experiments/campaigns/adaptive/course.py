@@ -26,6 +26,7 @@ from riderless.experiments.campaigns.adaptive.rival_models import (
 )
 from riderless.experiments.campaigns.protocols.auto import Settings
 from riderless.experiments.campaigns.protocols.condition import Condition
+from riderless.experiments.datatypes import AGREEMENT
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.emulation.hand import RELEASE_DELAY
 from riderless.experiments.experiment_design.choice import Measurement, TimeCosts, next_measurement, window_information
@@ -239,8 +240,9 @@ class Course:
         theory, found = self._theory(self.menu[0]), []
         if not any(self.bicycle.std.values()):
             found.append(
-                f"the bicycle {self.bicycle.name} has no deviations: the interval holds only if it is exactly so; give "
-                "its parameters deviations in [std] of its file (`riderless measure` finds them)"
+                f"the bicycle {self.bicycle.name} has no deviations: the interval holds only if it is exactly so; "
+                'write deviations = "usual" into the campaign file for those of measured bicycles, or its own into '
+                "[std] of its file (`riderless measure` finds them)"
             )
         for name, value, std in zip(self.goal.labels, self.values, self.known.stds, strict=True):
             if AT_SPEED in name or not self.steps:
@@ -248,6 +250,13 @@ class Course:
             of = theory.range(name)
             if not of.allows(value) and not of.allows(value - np.sign(value) * STDS_95 * std):
                 found.append(f"{name} {value:.3g} is a reason to doubt: {of.why}")
+        for name, value in self.known.quantities.items():
+            off, std = abs(value - self.nominal[name]), theory.uncertain.get(name, np.inf)
+            if name not in self.goal.labels and off > AGREEMENT * std:
+                found.append(
+                    f"{name} comes out as {value:.4g} instead of {self.nominal[name]:.4g}, {off / std:.1f} of its "
+                    "deviations off: bicycle or machine is not as its file says, and the interval may not hold"
+                )
         if self.misfit > MISFIT:
             found.append(
                 f"theory leaves {self.misfit:.2g} times the noise of the sensors unexplained: something else moved the "

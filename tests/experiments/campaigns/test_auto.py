@@ -19,10 +19,13 @@ from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.folder import CAMPAIGN_FILE, FinishedRun, read_runs
 from riderless.experiments.campaigns.run import Attempt
 from riderless.experiments.campaigns.session import run_campaign
+from riderless.experiments.dynamics import usual_std
 from riderless.experiments.recordings.read import read_recording
 from riderless.experiments.reports.identify import identify_parameters
 from riderless.hil.logs.log import RUN_FILE
 from riderless.hil.rig.rig import Rig
+from riderless.hil.runners import simulated_run
+from riderless.hil.runners.emulation import emulated_plant
 from riderless.hil.runners.operator import Outcome
 from riderless.hil.runners.realtime import STOPPED_ON_PAGE
 from riderless.models import catalogue
@@ -136,14 +139,49 @@ def test_reasons_to_doubt_are_said(learnt):
     document = json.loads((learnt.folder / CAMPAIGN_FILE).read_text())["course"]
     (exact,) = document["doubts"]
     assert exact.startswith("the bicycle Silver has no deviations: the interval holds only if it is exactly so")
-    assert exact in (learnt.folder / "report.html").read_text()
+    assert json.dumps(exact) in (learnt.folder / "report.html").read_text()
     course = Course(learnt.course.menu, learnt.course.settings.model_copy(update={"until": "steer_damping"}))
     course.steps = learnt.course.steps
-    course._knowledge.estimate = replace(course.known, values=np.array([-0.3, 0.0]), covariance=1e-6 * np.eye(2))
+    values = np.array([-0.3, 4.0 * course._theory(course.menu[0]).uncertain["imu_pitch"]]) / course.goal.scales
+    course._knowledge.estimate = replace(course.known, values=values, covariance=1e-6 * np.eye(2))
     course._knowledge.misfit = 3.0
     doubts = " ".join(course.doubts)
     assert "is a reason to doubt: friction takes energy and gives none" in doubts
+    assert "4.0 of its deviations off: bicycle or machine is not as its file says" in doubts
     assert "3 times the noise of the sensors unexplained" in doubts
+
+
+def test_usual_deviations_stand_in_for_those_that_nobody_measured():
+    def std(name):
+        campaign = plan_campaign(settings(until="drive_gain") | {"bicycles": [name], "deviations": "usual"})
+        assert not Course(campaign.conditions, campaign.learning).doubts
+        return campaign.conditions[0].rig.bicycle.std
+
+    assert std("Silver") == usual_std()
+    own = {name: value for name, value in catalogue.load_bicycle("Fisher").std.items() if value}
+    assert own.items() <= std("Fisher").items()
+
+
+@pytest.mark.parametrize("deviations", ["own", "usual"])
+def test_a_frame_heavier_than_its_file_is_no_weak_drive(monkeypatch, deviations):
+    """The frame is 10 % heavier than theory has it: who counts the bicycle as exact is told so, and is wrong."""
+
+    def heavier(rig, *settings):
+        bicycle = replace(rig.bicycle, mB=1.1 * rig.bicycle.mB)
+        return emulated_plant(replace(rig, bicycle=bicycle), *settings)
+
+    monkeypatch.setattr(simulated_run, "emulated_plant", heavier)
+    table = settings(until="drive_gain, steer_damping", minutes=0.5, speeds_m_s=[3.0])
+    table |= {"model": "nonlinear", "emulated": {}, "deviations": deviations}
+    course = course_by_labels(plan_campaign(table), None)
+    off, said = abs(course.values - [1.0, 0.0]) / course.known.stds, " ".join(course.doubts)
+    if deviations == "own":
+        assert off[0] > 5.0
+        assert "the interval holds only if it is exactly so" in said
+        assert "steer_damping -0.00663 is a reason to doubt" in said
+    else:
+        assert np.all(off < 2.5)
+        assert "no deviations" not in said
 
 
 def test_it_keeps_to_its_belt(learnt):
