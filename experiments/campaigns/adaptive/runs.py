@@ -20,6 +20,8 @@ from riderless.experiments.campaigns.folder import FinishedRun
 from riderless.experiments.campaigns.protocols.condition import Condition
 from riderless.experiments.campaigns.rehearsal import DryRun, dry_run
 from riderless.experiments.campaigns.run import MAX_ATTEMPTS, Attempt, OperatorAnswer
+from riderless.experiments.datatypes import AGREEMENT
+from riderless.experiments.experiment_design.goal import OF_TORQUE
 from riderless.experiments.recordings.read import read_recording
 from riderless.experiments.reports.identify import averaged_windows
 from riderless.experiments.reports.page.course_section import CourseRow, CourseSection
@@ -191,6 +193,7 @@ def course_section(course: Course) -> CourseSection:
         sentence=course.ending.sentence if course.ending else NOT_ENDED,
         beside_theory=beside_theory(course),
         doubts=course.doubts,
+        off_theory=_off_theory(course),
         reached=course.ending is not None and course.ending.kind == "reached",
         labels=goal.labels,
         units=goal.units,
@@ -246,7 +249,19 @@ def beside_theory(course: Course) -> str:
     ):
         off = abs(value - theory) / std
         parts.append(f"{label} {theory:.4g} ({off:.{0 if off >= FAR_OFF else 1}f} standard deviations off)")
-    return f"theory has {', '.join(parts)}"
+    sentence = f"theory has {', '.join(parts)}"
+    free = [name for name in OF_TORQUE if name in course.goal.free and name not in course.goal.labels]
+    scaled = [f"{name} {course.known.quantities[name]:.4g} instead of {course.nominal[name]:.4g}" for name in free]
+    return f"{sentence}; left free, the torque has {', '.join(scaled)}" if scaled else sentence
+
+
+def _off_theory(course: Course) -> bool:
+    """Does what was asked for, or the torque where it was left free, lie farther from theory than chance explains?"""
+    goal, known = course.goal, course.known
+    wanted = np.abs(course.values - course.nominal_values) > AGREEMENT * known.stds
+    nominal = np.array([course.nominal[name] for name in goal.free]) / goal.scales
+    free = np.abs(known.values - nominal) > AGREEMENT * np.sqrt(np.diag(known.covariance))
+    return bool(wanted.any() or free[np.isin(goal.free, OF_TORQUE)].any())
 
 
 def progress_words(course: Course) -> str:

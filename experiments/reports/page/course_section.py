@@ -39,6 +39,8 @@ class CourseSection:
         How it ended, and how far from theory's values.
     doubts : sequence of str
         Reasons not to believe the intervals.
+    off_theory : bool
+        Does anything that was free lie farther from theory than chance explains?
     reached : bool
         Is known what was asked for?
     labels, units : sequence of str
@@ -55,6 +57,7 @@ class CourseSection:
     sentence: str
     beside_theory: str
     doubts: Sequence[str]
+    off_theory: bool
     reached: bool
     labels: Sequence[str]
     units: Sequence[str]
@@ -68,6 +71,23 @@ class CourseSection:
     def heads(self) -> list[str]:
         """Headings of the quantities, with their units."""
         return [f"{label}, {unit}" if unit else label for label, unit in zip(self.labels, self.units, strict=True)]
+
+    def beside_windows(self, explained: bool | None) -> str:
+        """Say why the verdict on the eigenvalues of the windows is another than the course's; empty where it is not.
+
+        Parameters
+        ----------
+        explained : bool or None
+            Of that verdict; None where it can say nothing.
+        """
+        if self.off_theory and explained is not False:
+            return (
+                "no contradiction: an eigenvalue shows a machine's errors only in how the loop swings, "
+                "the whole motion after a known torque shows smaller ones"
+            )
+        if not self.off_theory and explained is False:
+            return "something else than what was left free is not as theory has it: the intervals may not hold"
+        return ""
 
     @property
     def files(self) -> dict[str, Any]:

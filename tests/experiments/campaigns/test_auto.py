@@ -125,6 +125,7 @@ def test_the_report_answers_first_what_was_asked(tmp_path):
     assert rest[0] == f"<span>Theory has drive_gain 1 ({(1.0 - value) / std:.0f} standard deviations off).</span>"
     assert rest[1].startswith("<span>The bicycle Silver has no deviations")
     assert rest[2].startswith("<span>By the eigenvalues of its windows alone: ")
+    assert rest[3].startswith("<span>No contradiction: an eigenvalue shows a machine")
 
 
 def test_the_weave_is_told_by_a_torque_of_any_scale():
