@@ -95,7 +95,7 @@ class CaseOptions:
                 f"--threats {self.pool} has bicycles and devices of its own, one fault each and a torque drive: leave "
                 "out --bicycles, --drive and --together"
             )
-        if self.pool is ThreatPool.NONE and self.together != 1:
+        if self.pool.healthy and self.together != 1:
             raise InputError(f"with no faults none come together, found {self.together}: leave one of the two out")
         if not 1 <= self.together <= MOST_TOGETHER:
             raise InputError(f"faults come together by 1 to {MOST_TOGETHER}, found {self.together}")
@@ -308,7 +308,8 @@ def _circumstances(
         name = threat.name
     else:
         name = str(rng.choice(BESIDE_FAULTS)) if rng.random() < 0.5 else USUAL_CIRCUMSTANCES
-    return draw_circumstances(name, rng, machine, speed, options.space, options.plan)
+    about = draw_circumstances(name, rng, machine, speed, options.space, options.plan)
+    return replace(about, model="nonlinear") if options.pool.nonlinear else about
 
 
 def _kick(bicycle: str, method: str, t: float, side: int, draws: Draws) -> Kick:

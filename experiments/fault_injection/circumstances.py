@@ -105,7 +105,7 @@ def draw_circumstances(
     Parameters
     ----------
     name : str
-        In `CIRCUMSTANCES`.
+        In `CIRCUMSTANCES` or `STRONG_DISTURBANCES`.
     rng : Generator
     machine : (str, str)
         Bicycle and method.
@@ -116,7 +116,8 @@ def draw_circumstances(
     plan : RidePlan
         For the times of pushes and turns.
     """
-    return CIRCUMSTANCES[name](_Ride(rng, machine, v, space, plan), partial(Circumstances, name=name))
+    make = CIRCUMSTANCES.get(name) or STRONG_DISTURBANCES[name]
+    return make(_Ride(rng, machine, v, space, plan), partial(Circumstances, name=name))
 
 
 _Make = Callable[..., Circumstances]
@@ -152,6 +153,13 @@ def turning_torque(machine: tuple[str, str], v: float, lean: float) -> float:
     delta = -K[0, 0] / K[0, 1] * lean
     steady = {"torque": K[1, 0] * lean + K[1, 1] * delta, "rate": 0.0, "angle": delta}[rig.drive_kind]  # command
     return float(steady * (1.0 + gain[4] + gain[5]) + gain[0] * lean + gain[1] * delta)
+
+
+def _pulsing(ride: _Ride, make: _Make) -> Circumstances:
+    share, rate = ride.between(0.02, 0.05), ride.between(0.3, 1.2)  # of the speed, and 1/s
+    t = np.arange(0.0, ride.plan.length, 0.1 / rate)
+    v = ride.v * (1.0 + share * np.sin(2.0 * np.pi * rate * t))
+    return make(speed=tuple(zip(t.tolist(), v.tolist(), strict=True)))
 
 
 def _turns(ride: _Ride, make: _Make) -> Circumstances:
@@ -203,5 +211,17 @@ CIRCUMSTANCES: dict[str, Callable[[_Ride, _Make], Circumstances]] = {
     ON_WHEELS: lambda r, make: make(surroundings=Surroundings(training_wheels=0.17)),
     "nonlinear": lambda r, make: make(model="nonlinear"),
     "nonlinear, turn of a lane": partial(_lane, model="nonlinear"),
+}
+STRONG_DISTURBANCES: dict[str, Callable[[_Ride, _Make], Circumstances]] = {  # honest ones, on the nonlinear bicycle
+    "vibration": lambda r, make: make(instruments=replace(USUAL_INSTRUMENTS, vibration=r.between(0.5, 1.4))),
+    "belt that pulses": _pulsing,
+    "strong gusts": lambda r, make: make(surroundings=Surroundings(gusts=r.between(0.01, 0.03) * r.weight)),
+    "hard kicks": lambda r, make: _kicked(r, make, r.between(0.7, 1.2)),
+    "turn of a lane under vibration": lambda r, make: replace(
+        _lane(r, make), instruments=replace(USUAL_INSTRUMENTS, vibration=r.between(0.5, 1.4))
+    ),
+    "rough ride over a pulsing belt": lambda r, make: replace(
+        _pulsing(r, make), instruments=replace(USUAL_INSTRUMENTS, gyro_noise=0.03, vibration=r.between(0.5, 1.4))
+    ),
 }
 BESIDE_FAULTS = tuple(name for name in CIRCUMSTANCES if name != ON_WHEELS)  # lying on its wheels it need not balance

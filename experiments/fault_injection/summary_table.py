@@ -151,6 +151,6 @@ def campaign_markdown(
         f"{cases} cases, {broken} broken promises.",
         summary_markdown(rows),
     ]
-    if not real_time and options.together == 1 and options.pool is not ThreatPool.NONE:
+    if not real_time and options.together == 1 and not options.pool.healthy:
         parts += ["## Promises and reasons", promises_markdown(options.pool)]
     return "\n\n".join(parts) + "\n"

@@ -236,7 +236,7 @@ def read_plant(p, s, out):
             nonlinear_dynamics.report(p, s)
         nonlinear_dynamics.read(p, s, a_belt, out)
     out.delta, out.wheel_rate, out.T = x[DELTA], v / p.rR, s.drive.T
-    sensors.apply_instruments(p.instruments, s.instruments, out)
+    sensors.apply_instruments(p.instruments, s.instruments, s.t, out)
 
 
 class Plant:

@@ -33,6 +33,7 @@ READINGS = np.dtype(
 )
 N_READINGS = len(READINGS.names or ())
 LATENCY_MAX = 63  # samples
+VIBRATION_TIME = 0.01  # s, over which a vibration forgets itself: the correlation is exp(-t / time)
 
 INSTRUMENTS = np.dtype(
     [
@@ -41,6 +42,7 @@ INSTRUMENTS = np.dtype(
         ("x_imu", "f8"),
         ("z_imu", "f8"),
         ("latency", "i8"),
+        ("vibration", "f8"),  # m/s^2
     ],
     align=True,
 )
@@ -48,7 +50,13 @@ INSTRUMENTS = np.dtype(
 NOISE = np.dtype([("word", "u8"), ("spare", "f8"), ("has_spare", "i8")])
 
 INSTRUMENTS_STATE = np.dtype(
-    [("noise", NOISE), ("past", "f8", (LATENCY_MAX + 1, N_READINGS)), ("taken", "i8")],
+    [
+        ("noise", NOISE),
+        ("past", "f8", (LATENCY_MAX + 1, N_READINGS)),
+        ("taken", "i8"),
+        ("shaken", "f8", (3,)),
+        ("t", "f8"),
+    ],
     align=True,
 )
 
@@ -57,7 +65,7 @@ INSTRUMENTS_STATE = np.dtype(
 class Instruments:
     """Noise, bias, place and latency of the instruments.
 
-    Noise is white from sample to sample and given as a standard deviation.
+    Noise is white from sample to sample, but for vibration, and given as a standard deviation.
 
     Attributes
     ----------
@@ -80,6 +88,8 @@ class Instruments:
         below the ground (negative above it).
     latency : int
         Samples by which every reading is late.
+    vibration : float
+        Of the ground and the frame, as the accelerometer feels it, m/s^2, each axis; it lasts for `VIBRATION_TIME`.
 
     Raises
     ------
@@ -97,9 +107,16 @@ class Instruments:
     x_imu: float = 0.3
     z_imu: float = -0.5
     latency: int = 0
+    vibration: float = 0.0
 
     def __post_init__(self) -> None:
-        units = {"gyro_noise": "rad/s", "accel_noise": "m/s^2", "steer_noise": "rad", "wheel_noise": "rad/s"}
+        units = {
+            "gyro_noise": "rad/s",
+            "accel_noise": "m/s^2",
+            "steer_noise": "rad",
+            "wheel_noise": "rad/s",
+            "vibration": "m/s^2",
+        }
         for name, unit in units.items():
             value = getattr(self, name)
             if not 0.0 <= value < np.inf:
@@ -122,7 +139,7 @@ class Instruments:
         gyro, accel = [self.gyro_noise] * 3, [self.accel_noise] * 3
         p["noise"] = [*gyro, *accel, self.steer_noise, self.wheel_noise, 0.0]
         p["bias"] = [*self.gyro_bias, *self.accel_bias, self.steer_bias, 0.0, 0.0]
-        p["x_imu"], p["z_imu"], p["latency"] = self.x_imu, self.z_imu, self.latency
+        p["x_imu"], p["z_imu"], p["latency"], p["vibration"] = self.x_imu, self.z_imu, self.latency, self.vibration
 
 
 @njit(cache=True, nogil=True)
@@ -172,8 +189,8 @@ def lateral_force(p, a_rear, psi_ddot, phi_ddot, phi, g):
 
 
 @njit(cache=True, nogil=True)
-def apply_instruments(p, s, out):
-    """Turn the true values in `out` (a ``READINGS`` record) into readings, in place.
+def apply_instruments(p, s, t, out):
+    """Turn the true values in `out` (a ``READINGS`` record) at time `t` [s] into readings, in place.
 
     Late by ``latency`` samples; until so many have been taken, the first is repeated.
     """
@@ -181,6 +198,12 @@ def apply_instruments(p, s, out):
     now[0], now[1], now[2] = out.phi_dot, out.theta_dot, out.psi_dot
     now[3], now[4], now[5] = out.a_x, out.a_y, out.a_z
     now[6], now[7], now[8] = out.delta, out.wheel_rate, out.T
+    if p.vibration > 0.0:
+        kept = np.exp((s.t - t) / VIBRATION_TIME)
+        s.t = t
+        for axis in range(3):
+            s.shaken[axis] = kept * s.shaken[axis] + p.vibration * np.sqrt(1.0 - kept * kept) * next_normal(s.noise)
+            now[3 + axis] += s.shaken[axis]
     for i in range(N_READINGS - 1):  # all but the torque, which the drive reports as it is
         now[i] += p.bias[i] + p.noise[i] * next_normal(s.noise)
     then = s.past[max(s.taken - p.latency, 0) % (LATENCY_MAX + 1)]

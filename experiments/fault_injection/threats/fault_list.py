@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from riderless.experiments.fault_injection.circumstances import CIRCUMSTANCES
+from riderless.experiments.fault_injection.circumstances import CIRCUMSTANCES, STRONG_DISTURBANCES
 from riderless.experiments.fault_injection.ride_plan import LONG_RIDE, PLACE_RIDE, SHORT_RIDE
 from riderless.experiments.fault_injection.threats.attack_faults import ATTACK_THREATS
 from riderless.experiments.fault_injection.threats.coupled_faults import COUPLED_THREATS
@@ -11,22 +11,25 @@ from riderless.experiments.fault_injection.threats.link_faults import LINK_THREA
 from riderless.experiments.fault_injection.threats.machine_faults import MACHINE_THREATS
 from riderless.experiments.fault_injection.threats.place_faults import PLACE_THREATS
 from riderless.experiments.fault_injection.threats.sensor_faults import SENSOR_THREATS
-from riderless.experiments.fault_injection.threats.slow_faults import SLOW_THREATS
+from riderless.experiments.fault_injection.threats.slow_faults import SLOW_THREATS, SMALL_THREATS
 from riderless.experiments.fault_injection.threats.speed_faults import SPEED_THREATS
 from riderless.experiments.fault_injection.threats.steer_faults import steer_threats, without_torque
 
 HEALTHY = tuple(Threat(name, None, "nothing is wrong") for name in CIRCUMSTANCES)
+DISTURBED = tuple(Threat(name, None, "nothing is wrong, and much happens") for name in STRONG_DISTURBANCES)
 THREATS = (*LINK_THREATS, *MACHINE_THREATS, *SENSOR_THREATS)
 FAMILIES = {
     "link": LINK_THREATS,
     "machine": MACHINE_THREATS,
     "sensor": SENSOR_THREATS,
     "slow": SLOW_THREATS,
+    "small": SMALL_THREATS,
     "coupled": COUPLED_THREATS,
     "attack": ATTACK_THREATS,
     "place": PLACE_THREATS,
     "speed": SPEED_THREATS,
     "none": HEALTHY,
+    "disturbed": DISTURBED,
     "steer": (*steer_threats("rate"), *steer_threats("angle")),
 }
 _FAMILY_OF = {threat.name: name for name, threats in FAMILIES.items() for threat in threats}
@@ -37,17 +40,29 @@ class ThreatPool(StrEnum):
 
     SUDDEN = "sudden"
     SLOW = "slow"
+    SMALL = "small"
     COUPLED = "coupled"
     ATTACK = "attack"
     ALL = "all"
     PLACE = "place"
     SPEED = "speed"
     NONE = "none"
+    DISTURBED = "disturbed"
 
     @property
     def varied(self) -> bool:
         """True where the rides have circumstances of all kinds, on other bicycles than those tuned on."""
-        return self in (ThreatPool.SLOW, ThreatPool.COUPLED, ThreatPool.NONE)
+        return self in (ThreatPool.SLOW, ThreatPool.COUPLED, ThreatPool.NONE) or self.nonlinear
+
+    @property
+    def nonlinear(self) -> bool:
+        """True where all ride the nonlinear bicycle: the specific force of the linear one tells nothing of a turn."""
+        return self in (ThreatPool.SMALL, ThreatPool.DISTURBED)
+
+    @property
+    def healthy(self) -> bool:
+        """True where nothing is wrong."""
+        return self in (ThreatPool.NONE, ThreatPool.DISTURBED)
 
     @property
     def own_machines(self) -> bool:
@@ -70,11 +85,13 @@ def threats_of(pool: ThreatPool, drive: str = "torque") -> tuple[Threat, ...]:
     return {
         ThreatPool.SUDDEN: THREATS,
         ThreatPool.SLOW: SLOW_THREATS,
+        ThreatPool.SMALL: SMALL_THREATS,
         ThreatPool.COUPLED: COUPLED_THREATS,
         ThreatPool.ATTACK: ATTACK_THREATS,
         ThreatPool.PLACE: PLACE_THREATS,
         ThreatPool.SPEED: SPEED_THREATS,
         ThreatPool.NONE: HEALTHY,
+        ThreatPool.DISTURBED: DISTURBED,
         ThreatPool.ALL: (*THREATS, *SLOW_THREATS, *ATTACK_THREATS),
     }[pool]
 

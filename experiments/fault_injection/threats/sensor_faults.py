@@ -255,7 +255,7 @@ _REVERSED_OR_UNUSED = (
         Kind.BIAS,
         _REFUSED_AT_REST,
         refusals=RESTING_CAUSES,
-        sizes=(0.01, 2.0),
+        sizes=(0.01, 0.9),  # more on the vertical axis is the specific force of a turn of 26 deg
         signed=True,
         channels=UNUSED_AXES,
         lasting=LONG_LASTING,

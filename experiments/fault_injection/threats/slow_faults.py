@@ -31,6 +31,7 @@ _LEARNT = "the estimate follows it: found by what is learnt of it as a bias, or 
 _FORCE = "the bicycle leans into a turn: found by the lateral force that lasts, or by the turn"
 _TORQUE = "found out at 0.8 N m; nothing else rests on it"
 _UNUSED = "nothing rests on it"
+_WEIGHT = "the specific force grows as in a turn, which ends at its limit"
 _SPEED = "a wrong speed means gains for another speed; no sensor contradicts it while the bicycle goes straight"
 
 
@@ -96,7 +97,7 @@ SLOW_THREATS = (
     _drift("theta_dot", "pitch gyro drifts", (0.02, 2.0), frozenset(), _UNUSED),
     *_two(_drift("a_y", "lateral accelerometer drifts", (0.2, 8.0), WRONG_READING_CAUSES, _FORCE), 3.5),
     _drift("a_x", "forward accelerometer drifts", (0.2, 8.0), frozenset(), _UNUSED),
-    _drift("a_z", "vertical accelerometer drifts", (0.2, 8.0), frozenset(), _UNUSED),
+    _drift("a_z", "vertical accelerometer drifts", (0.2, 8.0), frozenset({Cause.LEAN_LIMIT}), _WEIGHT),
     *_two(_CREEPS, 5.0 * _DEG),
     *_two(_SLIPS, 5.0 * _DEG),
     *_two(_SKIPS, 5.0 * _DEG),
@@ -137,4 +138,15 @@ SLOW_THREATS = (
         (0.02, 0.1),
         0.0,
     ),
+)
+
+# each below the size at which a limit shows it, so that only together they bring a bicycle far (`--together 3`)
+SMALL_THREATS = (
+    _drift("wheel_rate", "wheel sensor drifts a little", (0.5, 5.0), SPEED_CAUSES | WRONG_READING_CAUSES, _SPEED),
+    _drift("a_y", "lateral accelerometer drifts a little", (0.2, 2.0), WRONG_READING_CAUSES, _FORCE),
+    replace(
+        _climb("yaw gyro's scale changes a little", Kind.SCALE, _LEARNT, WRONG_READING_CAUSES, (0.6, 1.4), 1.0),
+        channels=("psi_dot",),
+    ),
+    _drift("delta", "steer encoder creeps a little", (0.3 * _DEG, 2.0 * _DEG), WRONG_READING_CAUSES, _LEARNT),
 )

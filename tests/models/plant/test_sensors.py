@@ -18,7 +18,7 @@ def take(instruments, truths, word=1):
     s["noise"]["word"] = word
     out = np.array([tuple(truth) for truth in truths], dtype=READINGS)
     for row in out:
-        sensors.apply_instruments(p[0], s[0], row)
+        sensors.apply_instruments(p[0], s[0], 0.0, row)
     return out.view("f8").reshape(len(out), -1)
 
 
