@@ -1,7 +1,7 @@
 """Consistency checks of sensors over seconds.
 
 They find a sensor whose error grows slowly. The observer takes any slow change for bias, so its innovations stay small.
-Three relations see through that, all of the bicycle under control:
+Four relations see through that, all of the bicycle under control:
 
 * a gyro's bias does not move: what the observer has learnt of it since the machine was RUNNING is a sensor that
   drifts, or an encoder that slips (the yaw gyro's bias is learnt from steer). What is not learnt yet counts too, as a
@@ -11,7 +11,9 @@ Three relations see through that, all of the bicycle under control:
 * one that does not fall leans as its turn wants it, whatever the accelerometer says: by v psi_dot / g, and by up to a
   tenth more for wheels that spin and a trail that moves the front sideways (Meijaard et al. 2007, eq. 5.3, first row).
   An encoder that is off from the start is learnt as a bias of the yaw gyro and takes as much off every turn. So the
-  turn counts from what that gyro read while a person held the bicycle as well, which knows nothing of the encoder.
+  turn counts from what that gyro read while a person held the bicycle as well, which knows nothing of the encoder;
+* in a balanced turn the specific force is g / cos(lean), along the frame. It needs no gyro, no wheel and no encoder,
+  and counts from what it was at rest. A vibration, a kick and a belt that pulses leave no mean.
 """
 
 import math
@@ -24,9 +26,12 @@ FORCE_TIME = 1.0  # s, time constant of the mean lateral force
 TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
 HELD_TIME = 0.5  # s, time constant of the gyros' biases at rest, while a person holds the bicycle;
 RIDDEN_TIME = 20.0  # s, and of the roll gyro's under control, where it may warm up
+LEARNT_TIME = 2.0  # s, over which specific force and learnt roll bias are averaged while a person holds the bicycle
+WEIGHT_TIME = 0.5  # s, time constant of the specific force under control
 STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
 SHOWN_SHARE = 0.96  # of the lean limit: an accelerometer 0.2 m/s^2 off hides 1.2 deg, and a turn stays where it is
 TURN_SHARE = 0.94  # of the lean limit: the turn is late, and a steer thrown against a push is ahead of the lean
+WEIGHT_SHARE = 0.9  # of the lean limit: the specific force is late, and says little of a small lean
 
 _SLOW = 1.0  # m/s, below it yaw says little about lean
 _DISAGREE = int(Symptom.SENSORS_DISAGREE)
@@ -52,7 +57,10 @@ def look_at_drift(limits, m, sample, e, running, dt):
     m.side_force += (1.0 - math.exp(-dt / FORCE_TIME)) * (sample.a_y_meas - m.side_force)
     m.yaw_gap += (1.0 - math.exp(-dt / GAP_TIME)) * (e.yaw_bias + e.yaw_error - m.yaw_bias - m.yaw_gap)
     yaw_drifted = max(abs(e.yaw_bias - m.yaw_bias), abs(m.yaw_gap)) > limits.gyro_drift
-    roll_drifted = abs(e.gyro_bias - m.gyro_bias) > limits.roll_drift
+    # vibration stirs what is learnt fast in a hand: from there it may go to what it was in the mean
+    held_bias = e.held_bias if e.rest_weight > 0.0 else m.gyro_bias
+    low, high = min(m.gyro_bias, held_bias), max(m.gyro_bias, held_bias)
+    roll_drifted = max(e.gyro_bias - high, low - e.gyro_bias) > limits.roll_drift
     return _DISAGREE if yaw_drifted or roll_drifted or abs(m.side_force) > limits.side_force else 0
 
 
@@ -90,8 +98,30 @@ def follow_turn(o, e, phi_dot_meas, held, h):
 
 
 @njit(cache=True, nogil=True)
+def follow_weight(o, e, sample, held, h):
+    """Follow the specific force [m/s^2] across the frame, and while a person holds it what it is at rest.
+
+    Runs inside the tick, with all arguments as of `follow_turn`; a log of before these rules has none of it.
+    """
+    if o.rules < 2:
+        return
+    part = 1.0 - math.exp(-h / WEIGHT_TIME)
+    e.weight_y += part * (sample.a_y_meas - e.weight_y)
+    e.weight_z += part * (sample.a_z_meas - e.weight_z)
+    e.weight = math.sqrt(e.weight_y * e.weight_y + e.weight_z * e.weight_z)
+    if not held:
+        e.held_for = 0.0
+        return
+    e.held_for = min(e.held_for + h, LEARNT_TIME)
+    part = h / e.held_for  # a plain mean until then
+    size = math.sqrt(sample.a_y_meas * sample.a_y_meas + sample.a_z_meas * sample.a_z_meas)
+    e.rest_weight += part * (size - e.rest_weight)
+    e.held_bias += part * (e.gyro_bias - e.held_bias)
+
+
+@njit(cache=True, nogil=True)
 def leans_too_far(e, limit):
-    """Decide whether any lean passes the limit [rad]: estimate, accelerometer, or turn. Runs inside the tick.
+    """Decide whether any lean passes the limit [rad]: estimate, accelerometer, turn, or force. Runs inside the tick.
 
     The turn knows nothing of the accelerometer, with the roll gyro or without, nor of the encoder, where the yaw gyro
     counts from its bias at rest.
@@ -99,4 +129,5 @@ def leans_too_far(e, limit):
     turn = max(abs(e.turn), abs(e.turn_sway), abs(e.turn + e.turn_hidden), abs(e.turn_sway + e.turn_hidden))
     shown = abs(e.phi + e.lean_shown)
     doubted = shown > abs(e.phi) and shown > SHOWN_SHARE * limit
-    return abs(e.phi) > limit or doubted or turn > TURN_SHARE * limit
+    heavy = e.weight * math.cos(WEIGHT_SHARE * limit) > e.rest_weight
+    return abs(e.phi) > limit or doubted or turn > TURN_SHARE * limit or heavy

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riderless.firmware_interface.kernels import njit
-from riderless.hil.loop.consistency import follow_turn
+from riderless.hil.loop.consistency import follow_turn, follow_weight
 from riderless.hil.loop.drives.following import following_map
 from riderless.models.errors import InputError
 from riderless.models.linear.prescribed_steer import InnerLoop
@@ -58,6 +58,12 @@ ESTIMATE = np.dtype(
         ("rest_bias", "f8"),  # rad/s, of the roll gyro at rest, smoothed
         ("rest_yaw", "f8"),  # rad/s, of the yaw gyro while a person held it last, smoothed
         ("lean_shown", "f8"),  # rad, lean_error, smoothed
+        ("held_bias", "f8"),  # rad/s, of the roll gyro while a person held it last, in the mean
+        ("weight_y", "f8"),  # m/s^2, specific force across the frame, smoothed: to the right,
+        ("weight_z", "f8"),  # down,
+        ("weight", "f8"),  # its size,
+        ("rest_weight", "f8"),  # and that while a person held it last
+        ("held_for", "f8"),  # s, of that mean
         ("t", "f8"),  # s, of the last sample used
         ("started", "i8"),
         ("T_dot", "f8"),  # rad/s^2 or rad/s, of what is expected of a rate or angle
@@ -84,8 +90,11 @@ OBSERVER = np.dtype(
         ("lean_by_trail", "f8"),  # m, and per yaw rate over speed
         ("follow_old", "f8", (2, 2)),  # of a steer that follows a rate or angle: under the command before,
         ("follow_new", "f8", (2, 2)),  # and under the new one, until the next sample
+        ("rules", "i8"),  # of the monitor, `MONITOR_RULES` but in old logs
     ]
 )
+
+MONITOR_RULES = 2  # 1: runs before 30 November 2026, without the specific force of a turn
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,7 @@ class Observer:
         z_imu: float,
         command_delay: float | None = None,
         drive: InnerLoop | None = None,
+        rules: int = MONITOR_RULES,
     ) -> np.void:
         """Settings and geometry for the compiled observer, a record of OBSERVER.
 
@@ -129,6 +139,8 @@ class Observer:
             From a sample to the moment its command is obeyed [s]; None: one period.
         drive : InnerLoop or None
             Of a drive that obeys a steer rate or angle; None: a torque.
+        rules : int
+            Of the monitor: `MONITOR_RULES`, or those of an old log.
         """
         record = np.zeros(1, OBSERVER)[0]
         for name, value in vars(self).items():
@@ -137,6 +149,7 @@ class Observer:
         for name, value in {
             **geometry,
             "dt": dt,
+            "rules": rules,
             "drive_lag": drive_lag,
             "command_delay": dt if command_delay is None else command_delay,
             "x_imu": x_imu,
@@ -223,6 +236,7 @@ def observe(o, e, sample, held):
     e.phi_dot = sample.phi_dot_meas - e.gyro_bias  # by the new bias: no change of bias may look like an acceleration
     e.psi_dot = sample.psi_dot_meas - e.yaw_bias
     follow_turn(o, e, sample.phi_dot_meas, held, h)
+    follow_weight(o, e, sample, held, h)
 
 
 @njit(cache=True, nogil=True)

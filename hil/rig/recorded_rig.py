@@ -45,6 +45,7 @@ def rig_to_record(rig: Rig, calibration: Calibration) -> dict[str, Any]:
         "std": dict(rig.std),
         **{key: part for key, part in parts.items() if part},
         **({"present": True} if rig.present else {}),
+        "rules": rig.rules,
         "observer": vars(rig.observer),
         "limits": rig.limits.as_dict(),
         "calibration": vars(calibration),
@@ -67,6 +68,7 @@ def rig_of_record(recorded: Mapping[str, Any], bicycle: Bicycle, calibration: Ca
         It is no rig.
     """
     settings = {key: recorded[key] for key in ("name", "clock", "std", "present", *_NUMBERS) if key in recorded}
+    settings["rules"] = recorded.get("rules", 1)
     require_rig_numbers(settings)
     if "ports" in recorded:
         settings["ports"] = tuple(typed_values(RigPort, port) for port in recorded["ports"])

@@ -27,6 +27,7 @@ _RIG_RANGES = {
     "x_imu": (-10.0, 10.0, "m"),
     "z_imu": (-10.0, 10.0, "m"),
     "latency_days": (0.0, 1e6, "days"),
+    "rules": (1, 2, ""),
 }
 
 

@@ -14,7 +14,7 @@ from riderless.firmware_interface.devices.link import CARRIES, ROLES
 from riderless.firmware_interface.devices.registry import device
 from riderless.hil.design.sampled_plant import LoopTiming
 from riderless.hil.loop.limits import Limits
-from riderless.hil.loop.observer import Observer
+from riderless.hil.loop.observer import MONITOR_RULES, Observer
 from riderless.hil.loop.pace.settings import SpeedDrive
 from riderless.hil.loop.place.settings import PlaceSettings
 from riderless.models.errors import InputError
@@ -70,6 +70,7 @@ class Rig:
     speed_drive: SpeedDrive | None = None  # of a machine that keeps its speed by itself
     place_days: float = 0.0  # oldest push that vouches for the sensor of place; 0: none is asked for
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
+    rules: int = MONITOR_RULES  # of the monitor; an old log has older ones
     present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down
 
     def __post_init__(self) -> None:

@@ -68,7 +68,7 @@ def new_loop(
     return LoopState(
         calibration=calibration,
         observer=rig.observer.as_record(
-            rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay, rig.drive
+            rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay, rig.drive, rig.rules
         ),
         limits=rig.limits.as_record(rig.drive_kind),
         tracking=reach_place(rig.place.as_record(rig.bicycle, rig.dt, rig.torque_gone)) if rig.place else no_place(),

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from riderless.firmware_interface.messages import SAMPLE
-from riderless.hil.loop.consistency import SHOWN_SHARE, TURN_SHARE, follow_turn, leans_too_far, look_at_drift
+from riderless.hil.loop.consistency import (
+    LEARNT_TIME,
+    SHOWN_SHARE,
+    TURN_SHARE,
+    WEIGHT_SHARE,
+    follow_turn,
+    follow_weight,
+    leans_too_far,
+    look_at_drift,
+)
 from riderless.hil.loop.limits import Limits
 from riderless.hil.loop.observer import ESTIMATE, OBSERVER
 from riderless.hil.loop.plausibility import new_monitor
@@ -155,7 +164,7 @@ def test_each_lean_may_be_just_at_its_limit_and_alone_ends_it_beyond(name, share
 
 
 def test_shares_of_the_lean_limit_are_those_of_the_docs():
-    assert (SHOWN_SHARE, TURN_SHARE) == (0.96, 0.94)
+    assert (SHOWN_SHARE, TURN_SHARE, WEIGHT_SHARE) == (0.96, 0.94, 0.9)
 
 
 @pytest.mark.parametrize(("phi", "shown"), [(0.99, 0.0), (0.99, -0.01), (0.99, -1.98), (-0.99, 1.98)])
@@ -163,3 +172,51 @@ def test_an_accelerometer_that_shows_no_more_than_the_estimate_leaves_the_limit_
     e = np.zeros(1, ESTIMATE)[0]
     e["phi"], e["lean_shown"] = phi * 0.5, shown * 0.5
     assert not leans_too_far(e, 0.5)
+
+
+def rules(number=2):
+    """The part of the observer that says which rules hold."""
+    o = bicycle()
+    o["rules"] = number
+    return o
+
+
+def test_the_specific_force_is_smoothed_and_at_rest_averaged_in_a_hand_alone():
+    _, sample, e = records()
+    sample["a_y_meas"], sample["a_z_meas"] = 6.0, -8.0
+    follow_weight(rules(), e, sample, True, 0.5 * HALF)
+    assert (e["weight"], e["rest_weight"]) == pytest.approx((5.0, 10.0))
+    sample["a_z_meas"] = 0.0
+    follow_weight(rules(), e, sample, True, 0.5 * HALF)  # half of the time so far
+    assert e["rest_weight"] == pytest.approx(8.0)
+    e["held_for"] = LEARNT_TIME
+    e["gyro_bias"] = 0.4
+    follow_weight(rules(), e, sample, True, 0.5)
+    assert (e["rest_weight"], e["held_bias"]) == pytest.approx((7.5, 0.1))
+    follow_weight(rules(), e, sample, False, 0.5)
+    assert (e["rest_weight"], e["held_bias"], e["held_for"]) == pytest.approx((7.5, 0.1, 0.0))
+
+
+def test_a_log_of_older_rules_has_no_such_force():
+    _, sample, e = records()
+    sample["a_z_meas"] = -20.0
+    follow_weight(rules(1), e, sample, True, 1.0)
+    assert e["weight"] == e["rest_weight"] == e["held_bias"] == 0.0
+    assert not leans_too_far(e, 0.5)
+
+
+def test_the_force_of_a_turn_ends_it_at_its_share_of_the_lean_limit():
+    e, limit = np.zeros(1, ESTIMATE)[0], 0.5
+    e["rest_weight"] = 9.81
+    for share, far in ((0.99, False), (1.01, True)):
+        e["weight"] = 9.81 / math.cos(share * WEIGHT_SHARE * limit)
+        assert leans_too_far(e, limit) == far
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_roll_bias_may_go_from_what_it_was_at_release_to_its_mean_in_a_hand(sign):
+    m, sample, e = records()
+    e["rest_weight"], m["gyro_bias"] = 9.81, sign * 0.2
+    for bias, noticed in ((0.0, NOTHING), (-0.079, NOTHING), (0.279, NOTHING), (-0.081, 1), (0.281, 1)):
+        e["gyro_bias"] = sign * bias
+        assert bool(look_at_drift(LIMITS, m, sample, e, True, 0.0)) == bool(noticed)
