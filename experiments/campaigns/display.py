@@ -27,11 +27,14 @@ class CampaignDisplay:
     ----------
     unattended : bool
         A real bicycle is armed with nobody at a terminal; the logs say so.
+    without_stop_proof : bool
+        A real bicycle is armed though its hardware stop was not pressed today; the logs say so.
     feed : LiveFeed or None
         Memory by which others look on; of one display alone.
     """
 
     unattended = False
+    without_stop_proof = False
     feed: LiveFeed | None = None
 
     def say(self, text: str) -> None:

@@ -4,14 +4,14 @@ Every condition in simulated or real time, every attempt kept.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -152,6 +152,7 @@ def run_on_bicycle(
     fifo: int = 0,
     unattended: bool = False,
     feed: LiveFeed | None = None,
+    about: Mapping[str, Any] = {},
 ) -> Iterator[Attempt]:
     """Run the conditions on a real bicycle, each when a person says so, and again if they want it.
 
@@ -178,8 +179,10 @@ def run_on_bicycle(
         Nobody is there to be asked; the headers of the logs say so.
     feed : LiveFeed or None
         Memory by which others look on, and press STOP.
+    about : mapping
+        What else the headers of the logs say.
     """
-    about = {"unattended": True} if unattended else None
+    about = {**about, **({"unattended": True} if unattended else {})}
     for condition in conditions:
         last: Outcome | None = None
         while last is None or last.reason != "success":
@@ -246,7 +249,7 @@ def _run(
     watch: Callable[[np.void], None],
     fifo: int,
     operator: Operator,
-    about: dict | None = None,
+    about: Mapping[str, Any] = {},
     feed: LiveFeed | None = None,
 ) -> Attempt:
     folder = new_folder(out, condition.name)
@@ -257,7 +260,7 @@ def _run(
         ports,
         condition.duration,
         label=condition.label,
-        extra={"condition": condition.said(), **(about or {})},
+        extra={"condition": condition.said(), **about},
         watch=watch,
         fifo=fifo,
         operator=operator,

@@ -39,6 +39,7 @@ from riderless.hil.runners.emulation import Emulation
 from riderless.hil.runners.place_proof import require_place_proof
 from riderless.hil.runners.session import find_latency_test
 from riderless.hil.runners.simulated_run import require_runnable
+from riderless.hil.runners.stop_proof import WITHOUT, require_stop_proof
 from riderless.models.errors import InputError
 from riderless.models.file_format import load_toml
 
@@ -287,6 +288,8 @@ def run_campaign(
         raise InputError("--resume goes on with a campaign and --new begins another: give one of them")
     if ports and campaign.machine:
         require_place_proof(campaign.machine)
+        if not screen.without_stop_proof:
+            require_stop_proof(campaign.machine)
         find_latency_test(campaign.machine, fifo)
     folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=new)
     require_place(folder)
@@ -412,6 +415,7 @@ def _attempts(
         return runners.run_conditions_in_lockstep(conditions, folder, screen.watch)
     if not ports:
         return runners.run_in_real_time(conditions, folder, screen.watch, fifo, screen.feed)
+    about = {WITHOUT: True} if screen.without_stop_proof else {}
     return runners.run_on_bicycle(
-        conditions, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, screen.unattended, screen.feed
+        conditions, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, screen.unattended, screen.feed, about
     )

@@ -40,6 +40,12 @@ ArmUnattended: TypeAlias = Annotated[
 ]
 
 
+WithoutStopProof: TypeAlias = Annotated[
+    bool,
+    typer.Option("--without-stop-proof", help="Arm though the hardware stop was not pressed today; the log says so."),
+]
+
+
 def require_attended(ports: Sequence[str], agreed: bool) -> dict[str, bool]:
     """Refuse to arm a real machine while nobody is at a terminal, unless that was agreed to.
 

@@ -9,6 +9,7 @@ from riderless.experiments.commands._options import (
     AllowedLaws,
     ArmUnattended,
     LivePage,
+    WithoutStopProof,
     feed_of,
     refuse_ignored,
     require_allowed_laws,
@@ -63,6 +64,7 @@ def campaign(
     controller: AllowedLaws = None,
     live: LivePage = False,
     yes_arm_unattended: ArmUnattended = False,
+    without_stop_proof: WithoutStopProof = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make the runs of a campaign file, and judge bicycles by their eigenvalues.
@@ -113,6 +115,7 @@ def campaign(
     paths, unattended = _ports_of(whole.machine if wired else None, port or [], yes_arm_unattended)
     if unattended:
         display = UnattendedDisplay(heed)
+    display.without_stop_proof = without_stop_proof
     display.feed = None if whole.lockstep else feed_of(live)
     compile_once()
     how: dict[str, Any] = {"resume": resume, "new": new, "foresight": foresee, "ports": paths, "fifo": fifo}
@@ -122,7 +125,8 @@ def campaign(
         to_make = "" if result.course else f" with {len(result.missing)} of {len(whole.conditions)} runs to make"
         progress_screen.print(
             f"stopped{to_make}; to go on: "
-            + _again(file, result.folder, chances, emulated, lockstep, port or [], fifo),
+            + _again(file, result.folder, chances, emulated, lockstep, port or [], fifo)
+            + " --without-stop-proof" * without_stop_proof,
             soft_wrap=True,
         )
         raise typer.Exit(130)

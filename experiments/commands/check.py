@@ -24,7 +24,8 @@ def check(
     """Go through the machine with a person: devices, stream, signs, stops, watchdog, direction of the drive.
 
     Over a belt the held bicycle is pushed aside, which proves its sensor of place for a week. The front wheel hangs
-    free for the last steps. Ctrl-C ends it at once, with the drive off. Exit code 1 if
+    free for the last steps, in which the stop time is measured. At the end you press the hardware stop, which proves
+    it for today; with --yes-arm-unattended nobody is asked. Ctrl-C ends it at once, with the drive off. Exit code 1 if
     anything is not in order.
     """
     require_linux("riderless check")
@@ -36,11 +37,12 @@ def check(
     from riderless.hil.commissioning.steps import go_through
     from riderless.hil.design.methods import design
     from riderless.hil.runners.place_proof import keep_place_proof
+    from riderless.hil.runners.stop_proof import keep_stop_proof
 
     require_one_machine(emulated, port)
     rig = rig_of(rig_file)
     wired = [] if emulated else paths_of(rig, port or [])
-    require_attended(wired, yes_arm_unattended)
+    alone = require_attended(wired, yes_arm_unattended)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = QUIET_SPAWN.RawArray("d", 4)
     verdicts: list[tuple[str, bool, str]] = []
@@ -53,6 +55,8 @@ def check(
             return
         if step.name == preflight.PLACE_PUSH and finding.good and not emulated:
             keep_place_proof(rig)
+        if step.name == preflight.HARDWARE_STOP and finding.good:
+            keep_stop_proof(rig)
         verdicts.append((step.name, finding.good, finding.sentence))
         _show(step.name, finding.good, finding.sentence, as_json)
 
@@ -63,7 +67,12 @@ def check(
             for path, wired, device in zip(paths, rig.ports, devices, strict=True):
                 verdicts.append((path, True, f"{wired.device}: {device.name}"))
                 _show(path, True, f"{wired.device}: {device.name}", as_json)
-            return preflight.preflight_steps(agreed, devices) + ([preflight.push_step()] if push else [])
+            sooner = f"torque gone {1e3 * agreed.stop_time:.0f} ms after a stop, by the rig and its devices"
+            verdicts.append(("stop time by rig", True, sooner))
+            _show("stop time by rig", True, sooner, as_json)
+            steps = preflight.preflight_steps(agreed, devices)
+            steps += [preflight.push_step(agreed)] if push else []
+            return steps + ([] if emulated or alone else [preflight.hardware_stop_step()])
 
         outcome = go_through(
             rig, paths, schedule, all_steps, tell, excitation=preflight.preflight_push(rig.drive_kind), fifo=fifo

@@ -47,6 +47,8 @@ def info(
     screen.print(f"ended       {log.stop.reason}: {log.stop.cause}")
     if header.unattended:
         screen.print("unattended  armed with nobody at a terminal")
+    if header.without_stop_proof:
+        screen.print("no proof    armed though the hardware stop was not pressed that day")
     if not log.complete:
         screen.print(f"recovered   {log.recovered}")
     for marker in log.markers:

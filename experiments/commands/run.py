@@ -11,6 +11,7 @@ from riderless.experiments.commands._options import (
     ArmUnattended,
     LivePage,
     Trust,
+    WithoutStopProof,
     complete_bicycle,
     complete_controller,
     feed_of,
@@ -83,6 +84,7 @@ def run(
     host_delays: HostDelays = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     yes_arm_unattended: ArmUnattended = False,
+    without_stop_proof: WithoutStopProof = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -93,7 +95,9 @@ def run(
     Stand by the bicycle, hold it upright and press Enter: after a second of clean data and a proof of
     the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle is armed at once;
     [ and ], or the arrows, kick it to the left and to the right. A real one is armed without a terminal only with
-    --yes-arm-unattended. Exit code 1: machine or program failed; 3: this computer was too busy.
+    --yes-arm-unattended, and one with a rig file on a day on which its hardware stop was not pressed in
+    `riderless check` only with --without-stop-proof. Exit code 1: machine or program failed; 3: this computer was too
+    busy.
     """
     require_linux("riderless run")
     from riderless.experiments.commands._machines import (
@@ -113,6 +117,7 @@ def run(
     from riderless.hil.runners.place_proof import require_place_proof
     from riderless.hil.runners.scheduling import require_existing
     from riderless.hil.runners.session import find_latency_test, run_realtime
+    from riderless.hil.runners.stop_proof import WITHOUT, require_stop_proof
     from riderless.hil.runners.warmup import warm_up
 
     rig, emulation = rig_of(rig_file, bike, trust), Emulation(model)
@@ -131,15 +136,18 @@ def run(
     duration = ride_duration(context, route)
     if not emulated:
         require_place_proof(rig)
+    if not (emulated or without_stop_proof):
+        require_stop_proof(rig)
     find_latency_test(rig, fifo)
     folder = _folder_with_room(out, rig, schedule, duration)
-    extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
+    attended = require_attended(paths, yes_arm_unattended)
+    extra: dict[str, Any] = {**attended, **({WITHOUT: True} if without_stop_proof else {})}
     how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
     how |= {
         "speeds": speeds,
         "task": Task(reference=task_reference, route=route, asked_speeds=_asked_speeds(rig, speed)),
     }
-    operator = Operator(duration, waiting=not (emulated or yes or extra))
+    operator = Operator(duration, waiting=not (emulated or yes or attended))
     compile_once()
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
@@ -209,7 +217,9 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     if given["rig_file"]:
         carries = f"the rig file {given['rig_file']} carries the bicycle {rig.bicycle.name}"
         refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")
-    if not given["emulated"]:
+    if given["emulated"]:
+        refuse_ignored(context, "without_stop_proof", because="a virtual bicycle has no such stop; leave it out")
+    else:
         why = "only a virtual bicycle is told so; leave it out, or say --emulated"
         refuse_ignored(context, *(() if rig.speed_drive else ("speed",)), "model", "seed", "host_delays", because=why)
     if names_method(given["controller"]):

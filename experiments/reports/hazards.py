@@ -99,7 +99,10 @@ def _row(number: str, row: dict[str, object], values: dict[str, str]) -> HazardR
 def limits_in_words(rig: Rig) -> dict[str, str]:
     """Value and unit of every limit, and of the drive's watchdog; angles in degrees, which everybody reads."""
     limits = vars(rig.limits)
-    return {name: _in_words(limit) for name, limit in limits.items()} | {"watchdog": f"{1e3 * rig.watchdog:g} ms"}
+    return {name: _in_words(limit) for name, limit in limits.items()} | {
+        "watchdog": f"{1e3 * rig.watchdog:g} ms",
+        "stop_time": f"{1e3 * rig.stop_time:.0f} ms",
+    }
 
 
 def _in_words(limit: Limit) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.messages import STATUS_ENABLED, STATUS_STOP_BUTTON, STATUS_WATCHDOG
 from riderless.hil.commissioning.sensor_calibration import EARTH_GRAVITY
 from riderless.hil.commissioning.steps import (
     STEER_BEYOND_STOPS,
@@ -24,12 +25,14 @@ from riderless.hil.commissioning.steps import (
 from riderless.hil.loop.excitation import Excitation
 from riderless.hil.loop.place.settings import PlaceSettings
 from riderless.hil.loop.resting import describe_rest
-from riderless.hil.loop.states import SENTENCES, Cause, Demand, State
-from riderless.hil.rig.rig import Rig
+from riderless.hil.loop.states import SENTENCES, Cause, Demand, State, Verdict
+from riderless.hil.rig.rig import LAGS_TO_NOTHING, Rig
+from riderless.hil.runners.assembly import POLLED_NEWS, SAMPLED_NEWS
 from riderless.models.plant.workstand import FREE_STEER
 
 REST_DURATION = 2.0  # s of rows for what is measured at rest
 PLACE_PUSH = "place by hand"  # name of that step
+HARDWARE_STOP = "hardware stop"  # and of this
 PREFLIGHT_LEAN = 0.2  # rad to the right, of a person asked to lean it about 10 degrees
 _MIN_MOTION = 0.1  # rad, of lean or steer, to know its direction
 _STILL = 0.5  # s for which what was turned is held
@@ -42,6 +45,10 @@ _SEEN_MOVING = 0.08  # m, to be a push
 _PLACE_STILL = 0.03  # m, within which a place is held
 _MAX_DRIFT = 0.08  # m in `REST_DURATION`, of a place that nobody moves: a receiver's jumps by 5 cm
 _MAX_TILT = math.radians(5.0)  # off the vertical; more wants a mounting
+
+_CUT = 0.8  # of the supply before: less, and the stop has cut it
+_SILENT = 0.3  # s, for which a drive without supply has said nothing
+_LATEST = 0.1  # s, by which a torque that follows its command is sought
 
 PREFLIGHT_PUSH = Excitation("push", amplitude=0.4, duration=0.4, f_low=1.0, f_high=5.0)
 _GENTLE = {"torque": 0.4, "rate": 0.4, "angle": 0.1}  # N m, rad/s, rad
@@ -82,12 +89,99 @@ def preflight_push(drive_kind: str) -> Excitation:
     return replace(PREFLIGHT_PUSH, amplitude=_GENTLE[drive_kind])
 
 
-def push_step() -> Step:
-    """Make the step in which the drive pushes a little to the right, with `preflight_push` as the excitation."""
+def push_step(rig: Rig) -> Step:
+    """Make the step in which the drive pushes a little to the right, with `preflight_push` as the excitation.
+
+    It tells the stop time as well, measured in the same push.
+    """
     ask = "front wheel still lifted, hands off the bars: the drive pushes them to the right, gently"
-    return Step(
-        "drive's direction", check_push, ask, longest=25.0, demand=Demand.RUN, posture=HandPosture(steer=FREE_STEER)
+
+    def look(rows: np.ndarray, over: bool) -> StepResult | None:
+        finding = check_push(rows, over)
+        return check_stop_time(rig, rows, over, finding.sentence) if finding and finding.good else finding
+
+    posture = HandPosture(steer=FREE_STEER)
+    return Step("drive's direction", look, ask, longest=25.0, demand=Demand.RUN, posture=posture)
+
+
+def hardware_stop_step() -> Step:
+    """Make the step in which a person presses and releases the hardware stop while the drive is on."""
+    ask = "front wheel still lifted: press the hardware stop, wait for a second, and release it"
+    return Step(HARDWARE_STOP, check_hardware_stop, ask, longest=60.0, demand=Demand.ARM)
+
+
+def check_stop_time(rig: Rig, rows: np.ndarray, over: bool, before: str) -> StepResult | None:
+    """Check the stop time by watchdog and lateness of the drive as measured, against that of the rig.
+
+    The torque of a drive that obeys a rate or an angle does not show how late it is: of it the watchdog alone counts.
+    ``before`` are the words that stand before.
+    """
+    running = rows[rows["state"] == State.RUNNING]
+    pushed = running["t_host"][-1] - running["t_host"][0] > PREFLIGHT_PUSH.duration + _LATEST
+    ended = over or rows["state"][-1] != State.RUNNING
+    if rig.drive is None and not pushed and not ended:
+        return None
+    stated = f"the rig says {1e3 * rig.stop_time:.0f} ms"
+    trip, late = measured_trip(rows), rig.obeyed_after + rig.input_delay + rig.drive_lag
+    if rig.drive is None:
+        late = measured_lateness(running)
+    if trip is None or late is None:
+        missing = "its watchdog was not seen to trip" if trip is None else "its torque is not seen to follow"
+        return StepResult(False, f"{before}; stop time not measured, {stated}: {missing}")
+    ramp = rig.limits.ramp.value
+    took = ramp + trip + rig.dt + late + (LAGS_TO_NOTHING - 1.0) * rig.drive_lag
+    sentence = (
+        f"{before}; torque gone {1e3 * took:.0f} ms after a stop at the latest, {stated} (ramp {1e3 * ramp:.0f}, "
+        f"watchdog {1e3 * trip:.0f}, drive {1e3 * late:.0f} ms late)"
     )
+    if took > rig.stop_time + max(POLLED_NEWS, SAMPLED_NEWS * rig.dt):  # the news of a trip may be late
+        return StepResult(False, f"{sentence}: correct watchdog_s, drive_lag_s or input_delay_s of the rig")
+    return StepResult(True, sentence)
+
+
+def measured_trip(rows: np.ndarray) -> float | None:
+    """Time from the last command to a watchdog that has tripped [s, device's clock]; None where it was not proven."""
+    on, tripped = rows["status"] & STATUS_ENABLED != 0, rows["status"] & STATUS_WATCHDOG != 0
+    withheld = np.flatnonzero((rows["state"] == State.CHECK) & on & (rows["verdict"] & Verdict.WITHHELD != 0))
+    after = np.flatnonzero(tripped & ~on & (np.arange(len(rows)) > withheld[0])) if len(withheld) else ()
+    return float(rows["t"][after[0]] - rows["t"][withheld[0]]) if len(after) else None
+
+
+def measured_lateness(rows: np.ndarray) -> float | None:
+    """Time by which the reported torque follows the commands [s]: the shift at which both agree best.
+
+    None where the drive reports none of the torque. The time is one from the sample that a command answers, as
+    `Rig.obeyed_after` is.
+    """
+    command, t = rows["T_cmd"], rows["t"]
+    reported, t_reported = rows["T_meas"], rows["t"] - rows["drive_age"]
+    if np.abs(command).max() < _GENTLE["torque"] / 2 or np.abs(reported).max() < np.abs(command).max() / 4:
+        return None
+    shifts = np.arange(0.0, _LATEST, 0.001)
+    errors = [float(np.mean((reported - np.interp(t_reported - shift, t, command)) ** 2)) for shift in shifts]
+    return float(shifts[int(np.argmin(errors))])
+
+
+def check_hardware_stop(rows: np.ndarray, over: bool) -> StepResult | None:
+    """Check that the hardware stop takes the drive off or its supply away, and that it is released again."""
+    armed = np.flatnonzero(rows["state"] == State.ARMED)
+    if not len(armed):
+        why = SENTENCES[Cause(int(rows["cause"][-1]))] if rows["cause"][-1] else "the drive was not on"
+        return StepResult(False, why) if over or rows["state"][-1] == State.FAULT else None
+    since = rows[armed[0] :]
+    status, bus, full = since["status"], since["bus_meas"], float(np.median(rows["bus_meas"][armed[:20]]))
+    off = (status & STATUS_ENABLED == 0) & (status & STATUS_WATCHDOG == 0)
+    cut = (bus < _CUT * full) | (since["drive_age"] > _SILENT)
+    pressed = np.flatnonzero(off | cut | (status & STATUS_STOP_BUTTON != 0))
+    if not len(pressed):
+        return StepResult(False, "no stop was seen: neither drive nor supply changed") if over else None
+    what = "cut the supply" if cut.any() else "switched the drive off"
+    after = since[since["t_host"] > since["t_host"][-1] - _STILL]
+    still = (after["status"] & STATUS_STOP_BUTTON != 0) | (after["bus_meas"] < _CUT * full)
+    released = since["t_host"][-1] - since["t_host"][pressed[0]] > 2 * _STILL and not still.any()
+    if not released or after["drive_age"].max() > _SILENT:
+        return StepResult(False, f"it {what}, and was not released") if over else None
+    return StepResult(True, f"it {what}, supply {full:.1f} V, at least {bus[pressed[0] :].min():.1f} V; released")
 
 
 def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:

@@ -256,6 +256,11 @@ class RunHeader:
         return bool(self.content.get("unattended", False))
 
     @property
+    def without_stop_proof(self) -> bool:
+        """Was a real machine armed though its hardware stop had not been pressed that day?"""
+        return bool(self.content.get("without_stop_proof", False))
+
+    @property
     def provenance(self) -> Mapping[str, Any]:
         """Versions, source commit, machine, command line and time, see `riderless.hil.logs.provenance`."""
         return self.content.get("provenance", {})

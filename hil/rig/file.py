@@ -91,6 +91,7 @@ class _Loop(_Strict):
     command_delay_s: float | None = Field(default=None, gt=0.0, lt=0.2)
     watchdog_s: float = 0.025  # its range is that of `require_time_outs`
     latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
+    stop_proof: bool = True
 
 
 class _Drive(_Strict):
@@ -99,6 +100,7 @@ class _Drive(_Strict):
     kind: Literal["torque", "rate", "angle"] = "torque"
     bandwidth_rad_per_s: float | None = None
     damping: float | None = None
+    input_delay_s: float = Field(default=0.0, ge=0.0, lt=0.1)
     gain: float = 1.0
     offset_Nm: float = 0.0
     dead_band_Nm: float = 0.0
@@ -264,6 +266,7 @@ class _RigFile(_Strict):
             rate=self.loop.rate_Hz,
             drive=self.drive.inner_loop(),
             drive_lag=self.loop.drive_lag_s,
+            input_delay=self.drive.input_delay_s,
             losses=self.drive.losses(),
             command_delay=self.loop.command_delay_s,
             watchdog=self.loop.watchdog_s,
@@ -275,6 +278,7 @@ class _RigFile(_Strict):
             speed_drive=self.speed_drive.settings() if self.speed_drive else None,
             limits=Limits.of_machine(self.limits, self.drive.kind),
             place_days=self.place.check_days if self.place else 0.0,
+            stop_proof=self.loop.stop_proof,
             latency_days=self.loop.latency_test_days,
             std=self.std.quantities(),
             present=self.operator.present,

@@ -17,7 +17,7 @@ from riderless.models.linear.prescribed_steer import InnerLoop
 from riderless.models.parameters import Bicycle
 from riderless.models.plant.drive_losses import DriveLosses
 
-_NUMBERS = ("rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
+_NUMBERS = ("rate", "drive_lag", "input_delay", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
 _PARTS: dict[str, type[Any]] = {  # of some rigs only; runs of before have none
     "drive": InnerLoop,
     "losses": DriveLosses,
@@ -46,6 +46,7 @@ def rig_to_record(rig: Rig, calibration: Calibration) -> dict[str, Any]:
         **{key: part for key, part in parts.items() if part},
         **({"present": True} if rig.present else {}),
         "rules": rig.rules,
+        "stop_time": rig.stop_time,  # for readers
         "observer": vars(rig.observer),
         "limits": rig.limits.as_dict(),
         "calibration": vars(calibration),

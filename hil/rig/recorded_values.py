@@ -22,6 +22,7 @@ _LONGEST_FOUND = 60  # characters of a wrong value in a sentence
 _RIG_RANGES = {
     "rate": (1.0, 20_000.0, "Hz"),
     "drive_lag": (0.0, 0.5, "s"),
+    "input_delay": (0.0, 0.5, "s"),
     "command_delay": (0.0, 1.0, "s"),
     "watchdog": (0.0, 60.0, "s"),
     "x_imu": (-10.0, 10.0, "m"),

@@ -57,6 +57,7 @@ class Rig:
     rate: float = 200.0  # Hz
     drive: InnerLoop | None = None  # of a drive that obeys a steer rate or angle; None: it obeys a torque
     drive_lag: float = 0.005  # s, of the drive's torque
+    input_delay: float = 0.0  # s, of the drive behind the node, before it obeys
     losses: DriveLosses = DriveLosses()  # of the drive, as a pull test found them
     command_delay: float | None = None  # s, from a sample to the moment its command is obeyed; None: one period
     watchdog: float = 0.025  # s, the drive's own time-out; 3 to 5 periods
@@ -69,6 +70,7 @@ class Rig:
     place: PlaceSettings | None = None  # of a machine with a sensor of place
     speed_drive: SpeedDrive | None = None  # of a machine that keeps its speed by itself
     place_days: float = 0.0  # oldest push that vouches for the sensor of place; 0: none is asked for
+    stop_proof: bool = False  # it is armed only after its hardware stop was pressed on the same day
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
     rules: int = MONITOR_RULES  # of the monitor; an old log has older ones
     present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down
@@ -151,7 +153,16 @@ class Rig:
     @property
     def torque_gone(self) -> float:
         """Time from a motion to the moment when a torque that is cut for it is gone [s]: below 1 % of what it was."""
-        return self.dt + self.obeyed_after + LAGS_TO_NOTHING * self.drive_lag
+        return self.dt + self.obeyed_after + self.input_delay + LAGS_TO_NOTHING * self.drive_lag
+
+    @property
+    def stop_time(self) -> float:
+        """Longest time from a stop to the moment when the torque is gone [s], whatever becomes of the computer.
+
+        At worst the computer dies as the ramp ends: then nothing but the watchdog takes the last torque away, and
+        commands expire no later. What was obeyed last goes through the drive's input and lag.
+        """
+        return self.limits.ramp.value + self.watchdog + self.torque_gone
 
     @property
     def drive_kind(self) -> str:

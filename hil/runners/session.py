@@ -41,6 +41,7 @@ from riderless.hil.runners.log_sink import Keeper
 from riderless.hil.runners.operator import Operator, Outcome, host_delay
 from riderless.hil.runners.place_proof import require_place_proof
 from riderless.hil.runners.scheduling import describe_privileges
+from riderless.hil.runners.stop_proof import WITHOUT, require_stop_proof
 from riderless.hil.runners.warmup import warm_up
 from riderless.models.errors import InputError
 
@@ -107,8 +108,8 @@ def run_realtime(
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
         When gains, rig and device do not fit together, could never be armed or do not balance it, or the rig wants a
-        latency test, or a proof of its sensor of place, and there is none, the disk has no room for the log, or there
-        are not as many paths as ports.
+        latency test, or a proof of its sensor of place or hardware stop, and there is none, the disk has no room for
+        the log, or there are not as many paths as ports.
     """
     if rig.present and feed is None:
         raise InputError(
@@ -122,6 +123,8 @@ def run_realtime(
     require_stable(rig, schedule, speeds, allow_unstable)
     if "emulation" not in extra:  # a twin does not lie
         require_place_proof(rig)
+    if not {"emulation", WITHOUT} & extra.keys():
+        require_stop_proof(rig)
     latency = find_latency_test(rig, fifo)
     folder = Path(folder)
     require_disk_room(folder, [(rig, duration)])

@@ -38,7 +38,7 @@ def findings(rig, push=True, sensors=True, bars=None, machine=None, **truth):
 
     def steps(agreed, devices):
         made = preflight.preflight_steps(agreed, devices)[0 if sensors else SENSORS :]
-        return made + ([preflight.push_step()] if push else [])
+        return made + ([preflight.push_step(agreed)] if push else [])
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
     with start_by_hand(machine or rig, posture, bars, real, fifo=FIFO) as twin:

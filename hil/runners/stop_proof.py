@@ -1,0 +1,43 @@
+"""Proof of the hardware stop: in `riderless check` a person pressed and released it, on this day.
+
+A stop that fails shows only when it is needed, so a machine is armed only on a day on which it was seen to work.
+"""
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from riderless.firmware_interface.devices.link import ROLE_DRIVE
+from riderless.hil.rig.rig import Rig
+from riderless.hil.runners.kept_proofs import is_recent, keep_proof, proofs_file, read_proofs, utc_now
+from riderless.models.errors import InputError
+
+WITHOUT = "without_stop_proof"  # in a log's header: armed without it, as somebody asked for
+
+
+def keep_stop_proof(rig: Rig) -> None:
+    """Keep that the stop of this rig has been pressed now; raises InputError where that cannot be written."""
+    keep_proof(proofs_file("stop"), _drive_of(rig), {"utc": utc_now()}, "the proof of the hardware stop")
+
+
+def require_stop_proof(rig: Rig) -> None:
+    """Refuse to arm a rig whose hardware stop was not pressed today, by the clock on the wall; raises InputError."""
+    if not rig.stop_proof:
+        return
+    proof = read_proofs(proofs_file("stop")).get(_drive_of(rig))
+    try:
+        pressed = datetime.fromisoformat(proof["utc"]).astimezone()
+        if is_recent(proof["utc"], 1.0) and pressed.date() == datetime.now(UTC).astimezone().date():
+            return
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise InputError(
+        f"the rig '{rig.name}' wants its hardware stop pressed today, found no such proof: run `riderless check RIG` "
+        "and press it as it asks, or say --without-stop-proof, which the log keeps"
+    )
+
+
+def _drive_of(rig: Rig) -> str:
+    """Drive that the stop switches off, with the settings of its port."""
+    port = next(port for port in rig.ports if port.role & ROLE_DRIVE)
+    return json.dumps({"rig": rig.name, **asdict(port)}, sort_keys=True)
