@@ -101,6 +101,7 @@ class _Drive(_Strict):
     bandwidth_rad_per_s: float | None = None
     damping: float | None = None
     input_delay_s: float = Field(default=0.0, ge=0.0, lt=0.1)
+    heartbeat: bool = False
     gain: float = 1.0
     offset_Nm: float = 0.0
     dead_band_Nm: float = 0.0
@@ -267,6 +268,7 @@ class _RigFile(_Strict):
             drive=self.drive.inner_loop(),
             drive_lag=self.loop.drive_lag_s,
             input_delay=self.drive.input_delay_s,
+            heartbeat=self.drive.heartbeat,
             losses=self.drive.losses(),
             command_delay=self.loop.command_delay_s,
             watchdog=self.loop.watchdog_s,

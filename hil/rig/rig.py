@@ -70,6 +70,7 @@ class Rig:
     place: PlaceSettings | None = None  # of a machine with a sensor of place
     speed_drive: SpeedDrive | None = None  # of a machine that keeps its speed by itself
     place_days: float = 0.0  # oldest push that vouches for the sensor of place; 0: none is asked for
+    heartbeat: bool = False  # a relay apart from the drive cuts its enable line when the computer's pulse stops
     stop_proof: bool = False  # it is armed only after its hardware stop was pressed on the same day
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
     rules: int = MONITOR_RULES  # of the monitor; an old log has older ones
