@@ -24,13 +24,15 @@ def faults(
     length: Annotated[
         float | None,
         typer.Option(
-            help="Seconds under control, up to 60; by default 1.9, 14 of place and speed, 30 of the slow and the healthy."
+            help="Seconds under control, up to 60; by default 1.9, 14 of place and speed, 30 of slow and healthy ones."
         ),
     ] = None,
     together: Annotated[int, typer.Option(min=1, max=3, help="Faults that strike together: 1, 2 or 3.")] = 1,
     threats: Annotated[
         str,
-        typer.Option(help="Where the faults come from: sudden, slow, small, coupled, attack, all, place, speed, or none, disturbed."),
+        typer.Option(
+            help="Where the faults come from: sudden, slow, small, coupled, attack, all, place, speed; none, disturbed."
+        ),
     ] = "sudden",
     drive: Annotated[str, typer.Option(help="Quantity that the steer drive obeys: torque, rate or angle.")] = "torque",
     bicycles: Annotated[

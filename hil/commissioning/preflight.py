@@ -114,7 +114,17 @@ def check_stop_time(rig: Rig, rows: np.ndarray, over: bool, before: str) -> Step
     """Check the stop time by watchdog and lateness of the drive as measured, against that of the rig.
 
     The torque of a drive that obeys a rate or an angle does not show how late it is: of it the watchdog alone counts.
-    ``before`` are the words that stand before.
+
+    Parameters
+    ----------
+    rig : Rig
+        As agreed with its devices.
+    rows : (n,) of TICK
+        From the first demand on, so that the proof of the watchdog is among them.
+    over : bool
+        Nothing more comes.
+    before : str
+        Words that stand before the sentence.
     """
     running = rows[rows["state"] == State.RUNNING]
     pushed = running["t_host"][-1] - running["t_host"][0] > PREFLIGHT_PUSH.duration + _LATEST

@@ -99,9 +99,17 @@ def follow_turn(o, e, phi_dot_meas, held, h):
 
 @njit(cache=True, nogil=True)
 def follow_weight(o, e, sample, held, h):
-    """Follow the specific force [m/s^2] across the frame, and while a person holds it what it is at rest.
+    """Follow the specific force [m/s^2] across the frame, and in a hand what it is at rest. Runs inside the tick.
 
-    Runs inside the tick, with all arguments as of `follow_turn`; a log of before these rules has none of it.
+    A log of before these rules has none of it.
+
+    Parameters
+    ----------
+    o, e, sample : records of OBSERVER, ESTIMATE (changed in place) and SAMPLE.
+    held : bool
+        A person holds the bicycle.
+    h : float
+        Time since the last sample [s].
     """
     if o.rules < 2:
         return

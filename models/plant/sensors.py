@@ -190,9 +190,17 @@ def lateral_force(p, a_rear, psi_ddot, phi_ddot, phi, g):
 
 @njit(cache=True, nogil=True)
 def apply_instruments(p, s, t, out):
-    """Turn the true values in `out` (a ``READINGS`` record) at time `t` [s] into readings, in place.
+    """Turn true values into readings, in place.
 
     Late by ``latency`` samples; until so many have been taken, the first is repeated.
+
+    Parameters
+    ----------
+    p, s : INSTRUMENTS and INSTRUMENTS_STATE records
+        The latter moves on.
+    t : float
+        Time of the sample, s.
+    out : READINGS record
     """
     now = s.past[s.taken % (LATENCY_MAX + 1)]
     now[0], now[1], now[2] = out.phi_dot, out.theta_dot, out.psi_dot
