@@ -11,10 +11,12 @@ from riderless import lazy
 if TYPE_CHECKING:
     from riderless.firmware_interface.calibration import Calibration
     from riderless.firmware_interface.devices.driver import Device, DeviceRequirements, DeviceSetting, Introduction
+    from riderless.firmware_interface.devices.outside import name_driver
     from riderless.firmware_interface.devices.registry import device, device_names
     from riderless.firmware_interface.errors import DeviceError
     from riderless.firmware_interface.node.hello import Hello, ask_hello
     from riderless.firmware_interface.port import FoundPort, SerialPort, found_ports, open_port
+    from riderless.firmware_interface.twins.conformance import Conformance, check_driver
     from riderless.firmware_interface.twins.faults import Fault, FaultKind
     from riderless.firmware_interface.twins.machine import MachineConfig, StationConfig, VirtualMachine
     from riderless.firmware_interface.twins.twin import TwinConfig
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Calibration",
+    "Conformance",
     "Device",
     "DeviceError",
     "DeviceRequirements",
@@ -40,9 +43,11 @@ __all__ = [
     "VirtualNode",
     "VirtualProcess",
     "ask_hello",
+    "check_driver",
     "device",
     "device_names",
     "found_ports",
+    "name_driver",
     "open_port",
     "spawn",
 ]

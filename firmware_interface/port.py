@@ -59,6 +59,20 @@ class SerialPort:
                 fcntl.ioctl(self.fd, termios.TIOCNXCL)  # a pseudo-terminal may outlive us, and would stay closed
         self._device.close()
 
+    def ask_and_listen(self, request: Callable[[int], bytes], timeout: float, again: float) -> Iterator[bytes]:
+        """Ask, and yield what comes in, as `ask_and_listen`."""
+        requests = 0
+        end = time.monotonic() + timeout
+        ask_at = 0.0
+        while (now := time.monotonic()) < end:
+            if now >= ask_at:
+                _write(self, request(requests))
+                requests += 1
+                ask_at = now + again
+            readable, _, _ = select.select([self.fd], [], [], max(0.0, min(ask_at, end) - now))
+            if readable:
+                yield _read(self)
+
     def __repr__(self) -> str:
         """Path and rate."""
         return f"SerialPort({self.path!r}, {self.baud} baud)"
@@ -121,17 +135,7 @@ def ask_and_listen(
     """
     if not isinstance(port, SerialPort):
         raise DeviceError(f"wanted an open port, found {port!r}: open it with open_port")
-    requests = 0
-    end = time.monotonic() + timeout
-    ask_at = 0.0
-    while (now := time.monotonic()) < end:
-        if now >= ask_at:
-            _write(port, request(requests))
-            requests += 1
-            ask_at = now + again
-        readable, _, _ = select.select([port.fd], [], [], max(0.0, min(ask_at, end) - now))
-        if readable:
-            yield _read(port)
+    yield from port.ask_and_listen(request, timeout, again)
 
 
 def _write(port: SerialPort, data: bytes) -> None:

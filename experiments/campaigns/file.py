@@ -169,6 +169,15 @@ def laws_of(path: Path) -> list[Path]:
     return [path.parent / name for name in names if Path(name).suffix == LAW_SUFFIX]
 
 
+def rig_file_of(path: Path) -> Path | None:
+    """Find the rig file that a campaign file names, or that this file is; None where the rig is the emulated one."""
+    table = _toml(path)
+    if "protocol" not in table:
+        return path
+    rig = table.get("rig", EMULATED_RIG)
+    return path.parent / rig if isinstance(rig, str) and rig != EMULATED_RIG else None
+
+
 def check_campaign(path: Path) -> None:
     """Check the keys of a campaign file and, where it names no law in Python, plan it: no law is run.
 

@@ -5,7 +5,7 @@ docs (`riderless.experiments.campaigns.examples`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
@@ -31,6 +31,11 @@ MORE_STEPS = (  # for the files that only some need
 )
 # lessons 5 to 7 explain them
 _PROGRAMS = ("my_law.py", "wheel_text.py", "try_driver.py", "their_log.py")
+_DRIVER_FILES = ("wheel_text.py", "wheel_text_twin.py", "wheel_rig.toml", "test_wheel_text.py")
+DRIVER_STEPS = (
+    ("python test_wheel_text.py", "the rules that every driver keeps, at every rate"),
+    ("riderless check wheel_rig.toml --emulated", "look at it beside our node"),
+)
 _ABOUT = """# Where to begin
 
 | file | what it is |
@@ -92,6 +97,11 @@ def _listed(steps: Sequence[tuple[str, str]]) -> str:
     return "\n".join(f"    {command:<{width}}   # {why}" for command, why in steps)
 
 
+def write_driver_starter(folder: Path) -> list[Path]:
+    """Write a driver, its twin, a rig that names it and its test; raises InputError as `write_starter`."""
+    return _write(folder, {name: example_text(f"starter/{name}") for name in _DRIVER_FILES})
+
+
 def write_starter(folder: Path, bike: str = "Benchmark") -> list[Path]:
     """Write the files to begin with into a folder, which is made; nothing is ever overwritten.
 
@@ -100,7 +110,11 @@ def write_starter(folder: Path, bike: str = "Benchmark") -> list[Path]:
     InputError
         One of them is there already, the folder cannot be written, or the catalogue has no such bicycle.
     """
-    wanted = {folder / name: text for name, text in _starter_files(bike).items()}
+    return _write(folder, _starter_files(bike))
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    wanted = {folder / name: text for name, text in texts.items()}
     there = [path.name for path in wanted if path.exists() or path.is_symlink()]
     if there:
         raise InputError(f"{folder} holds {', '.join(there)} already, and nothing is overwritten: name another folder")

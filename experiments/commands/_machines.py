@@ -27,12 +27,14 @@ USUAL_SPEEDS = "2:9:0.5"  # m/s, for which a method's gains are designed
 
 def rig_of(file: Path | None, bike: str = "Benchmark", trust: bool = False) -> Rig:
     """Read the rig of a file, or make the emulated one; ``trust`` is for ``bike``; raises InputError."""
+    from riderless.experiments.commands._options import require_allowed_drivers
     from riderless.hil.rig.file import (
         read_rig,  # the checks of files cost 0.1 s, which the emulated rig need not wait for
     )
 
     if file and trust:
         raise InputError(f'--trust is for a named bicycle: write trust = "why" into the file of the bicycle of {file}')
+    require_allowed_drivers(file)
     return read_rig(file) if file else Rig(catalogue.load_bicycle(bike, trust))
 
 

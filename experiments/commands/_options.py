@@ -200,6 +200,11 @@ LawFilesOption = Annotated[
     typer.Option("--controller", help="Python file of a law that a run is made with, once for each; no log brings it."),
 ]
 
+DriverFilesOption = Annotated[
+    list[Path] | None,
+    typer.Option("--driver", help="Python file of a driver that the run was made with; no log brings it."),
+]
+
 AllowedLaws = Annotated[
     list[Path] | None,
     typer.Option("--controller", help="Python file of a law that the campaign may run, once for each; else it asks."),
@@ -222,24 +227,59 @@ def require_allowed_laws(file: Path | None, allowed: Sequence[Path]) -> None:
         The person said no, or the campaign names no such law.
     """
     from riderless.experiments.campaigns.file import laws_of
-    from riderless.experiments.terminal.console import progress_screen
-    from riderless.experiments.terminal.operator import at_terminal
 
     laws = {path.resolve(): path for path in (laws_of(file) if file else ())}
     for path in allowed:
         if laws.pop(path.resolve(), None) is None:
             raise InputError(f"wanted a law that the campaign names, found --controller {path}: leave it out")
     for path in laws.values():
-        progress_screen.print(f"{file} runs {path}: Python code, which may do whatever you may", soft_wrap=True)
-        if not at_terminal():
-            continue
-        progress_screen.print("run it? y runs it, Enter does not", soft_wrap=True)
-        try:
-            answer = input()
-        except EOFError:
-            answer = ""
-        if answer.strip().lower() not in ("y", "yes"):
+        if not _is_allowed(file, path):
             raise InputError(f"{path} was not run: read it, then answer y or give --controller {path}")
+
+
+def require_allowed_drivers(rig: Path | None) -> None:
+    """Ask before drivers in Python that a rig file names are run; a yes holds for these very texts.
+
+    Parameters
+    ----------
+    rig : Path or None
+        With nobody at a terminal its drivers are named, and run.
+
+    Raises
+    ------
+    InputError
+        The person said no.
+    """
+    import hashlib
+
+    from riderless.experiments.terminal.operator import at_terminal
+    from riderless.hil.rig.file import drivers_of
+    from riderless.hil.runners.kept_proofs import keep_proof, proofs_file, read_proofs, utc_now
+
+    for path in drivers_of(rig) if rig else ():
+        kept, text = proofs_file("drivers"), hashlib.sha256(path.read_bytes()).hexdigest()
+        if text in read_proofs(kept):
+            continue
+        if not _is_allowed(rig, path):
+            raise InputError(f"{path} was not run: read it, then answer y")
+        if at_terminal():
+            keep_proof(kept, text, {"file": path.name, "utc": utc_now()}, "the answer")
+
+
+def _is_allowed(file: Path | None, path: Path) -> bool:
+    """Say that a file runs another, and ask whether it may; yes with nobody at a terminal."""
+    from riderless.experiments.terminal.console import progress_screen
+    from riderless.experiments.terminal.operator import at_terminal
+
+    progress_screen.print(f"{file} runs {path}: Python code, which may do whatever you may", soft_wrap=True)
+    if not at_terminal():
+        return True
+    progress_screen.print("run it? y runs it, Enter does not", soft_wrap=True)
+    try:
+        answer = input()
+    except EOFError:
+        answer = ""
+    return answer.strip().lower() in ("y", "yes")
 
 
 def know_law(path: Path | None) -> None:

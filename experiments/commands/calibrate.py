@@ -50,7 +50,7 @@ def calibrate(
     require_linux("riderless calibrate")
     import math
 
-    from riderless.experiments.commands._machines import paths_of, require_one_machine
+    from riderless.experiments.commands._machines import paths_of, require_one_machine, rig_of
     from riderless.experiments.commands._pull_test import tell_pull_test
     from riderless.experiments.emulation.workstand import StandIn, start_by_hand
     from riderless.experiments.terminal.calibration import (
@@ -62,9 +62,8 @@ def calibrate(
     from riderless.experiments.terminal.console import emit_json
     from riderless.hil.commissioning.calibration_results import Notes
     from riderless.hil.commissioning.calibration_steps import CALIBRATION_PARTS
-    from riderless.hil.rig.file import read_rig
 
-    rig = read_rig(rig_file)
+    rig = rig_of(rig_file)
     rig.calibrated()
     if pull_test:
         return tell_pull_test(context, rig_file, rig, pull_test, partial(_write_if_wanted, rig_file, yes, as_json))

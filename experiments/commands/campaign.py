@@ -12,6 +12,7 @@ from riderless.experiments.commands._options import (
     WithoutStopProof,
     feed_of,
     refuse_ignored,
+    require_allowed_drivers,
     require_allowed_laws,
     require_attended,
     require_linux,
@@ -76,6 +77,7 @@ def campaign(
     the campaign; the same command goes on where it stopped, and --new begins another. On a real bicycle a person is
     asked before each run.
     """
+    from riderless.experiments.campaigns.file import rig_file_of
     from riderless.experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
     from riderless.experiments.terminal.campaign_display import (
         TerminalDisplay,
@@ -88,6 +90,7 @@ def campaign(
     from riderless.experiments.terminal.operator import heed
 
     require_allowed_laws(file, controller or ())
+    require_allowed_drivers(rig_file_of(file) if file else None)
     whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
     if not whole.lockstep:
         require_linux("a campaign in real time", "give --lockstep for simulated time")

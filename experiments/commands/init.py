@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import complete_bicycle
+from riderless.experiments.commands._options import complete_bicycle, refuse_ignored
 
 
 def init(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="Where the files are written; made if it is not there.")] = Path("."),
     bike: Annotated[
         str,
@@ -17,6 +18,9 @@ def init(
             help="Bicycle of the catalogue, or a TOML file, whose parameters stand in bicycle.toml.",
         ),
     ] = "Benchmark",
+    driver: Annotated[
+        bool, typer.Option("--driver", help="Only what a device's driver takes: driver, twin, rig and test.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write example files into a folder, and say what to type next. Overwrites nothing.
@@ -26,11 +30,13 @@ def init(
     """
     import shlex
 
-    from riderless.experiments.campaigns.starter import NEXT_STEPS, write_starter
+    from riderless.experiments.campaigns.starter import DRIVER_STEPS, NEXT_STEPS, write_driver_starter, write_starter
     from riderless.experiments.terminal.console import emit_json, print_line
 
-    written = write_starter(folder, bike)
-    commands = [command for command, _ in NEXT_STEPS]
+    if driver:
+        refuse_ignored(context, "bike", because="a driver knows no bicycle; leave one of them out")
+    written = write_driver_starter(folder) if driver else write_starter(folder, bike)
+    commands = [command for command, _ in (DRIVER_STEPS if driver else NEXT_STEPS)]
     if folder.resolve() != Path.cwd():
         commands.insert(0, f"cd {shlex.quote(str(folder))}")
     if as_json:

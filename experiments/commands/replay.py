@@ -5,13 +5,21 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import DEFAULT, LawFileOption, MaxMemory, know_law, require_law_used
+from riderless.experiments.commands._options import (
+    DEFAULT,
+    DriverFilesOption,
+    LawFileOption,
+    MaxMemory,
+    know_law,
+    require_law_used,
+)
 from riderless.hil.memory import use_memory
 
 
 def replay(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     controller: LawFileOption = None,
+    driver: DriverFilesOption = None,
     max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -21,12 +29,15 @@ def replay(
     """
     from riderless.experiments.terminal.console import emit_json, progress_screen, screen
     from riderless.experiments.terminal.progress import passing
+    from riderless.firmware_interface.devices.outside import name_driver
     from riderless.hil.logs.log import read_run
     from riderless.hil.runners.replay import replay as replayed
 
     use_memory(max_memory)
 
     know_law(controller)
+    for file in driver or ():
+        name_driver(file)
     recorded = read_run(run, stored=True)
     require_law_used(controller, [recorded.header])
     with passing(progress_screen, "ticks") as tell:

@@ -242,7 +242,8 @@ class _LoopDynamics:
 def fix_deviation(rig: Rig) -> float:
     """Standard deviation [m] of a fix of place if one came with every sample; 0 without a sensor that tells."""
     for port in rig.ports:
-        settings = device(port.device).settled(port.settings) if port.role & ROLE_PLACE else {}
+        known = port.role & ROLE_PLACE and port.device not in rig.drivers
+        settings = device(port.device).settled(port.settings) if known else {}
         if {"sigma_mm", "rate_Hz"} <= settings.keys():
             every_sample = max(rig.rate / settings["rate_Hz"], 1.0)
             return float(1e-3 * np.hypot(settings["sigma_mm"], MILLIMETRE_STEP) * np.sqrt(every_sample))

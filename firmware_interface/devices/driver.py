@@ -1,6 +1,6 @@
 """Description of a driver.
 
-There is one `DEVICE` in each file of this folder that is named in the registry.
+There is one `DEVICE` in each file that the registry names, and in each driver from outside.
 """
 
 from collections.abc import Callable, Mapping
@@ -95,6 +95,8 @@ class Device:
         ``traffic(carries, settings)`` gives the bytes of one period.
     settings : mapping
         Keys of the rig file that are this device's own.
+    test_settings : mapping
+        Settings with which `riderless.check_driver` tries it; those without a default at least.
     examples : tuple of ExampleMessage
         Messages to the computer.
     prepare : callable or None
@@ -110,6 +112,7 @@ class Device:
     introduce: Callable[[SerialPort, DeviceRequirements], Introduction]
     traffic: Callable[[int, DeviceSettings], Traffic]
     settings: Mapping[str, DeviceSetting] = field(default_factory=dict)
+    test_settings: Mapping[str, float] = field(default_factory=dict)
     examples: tuple[ExampleMessage, ...] = ()
     prepare: Callable[[Any, DeviceSettings], None] | None = None
     over_udp: bool = False

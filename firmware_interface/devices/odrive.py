@@ -313,6 +313,7 @@ DEVICE = Device(
     speak=speak,
     introduce=introduce,
     traffic=_traffic,
+    test_settings={"torque_limit_Nm": 7.0, "wheel_axis": 1.0, "gear_ratio": 2.0},
     settings={
         "axis": DeviceSetting(0.0, "", "the axis of the steer drive, 0 or 1"),
         "wheel_axis": DeviceSetting(-1.0, "", "the axis whose encoder sits on the rear wheel; -1 for none"),

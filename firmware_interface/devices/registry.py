@@ -1,12 +1,13 @@
 """Registry of the devices.
 
 It leads from the name in a rig file to the module. A new device is a file in this folder and a line here.
+Other names are those of drivers from outside (`riderless.firmware_interface.devices.outside`).
 """
 
 from importlib import import_module
 
 from riderless.firmware_interface.devices.driver import Device
-from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.devices.outside import outside_device
 
 DEVICES = {
     "node": "own_node",
@@ -37,6 +38,6 @@ def device(name: str) -> Device:
         If there is none.
     """
     if name not in DEVICES:
-        raise DeviceError(f"unknown device '{name}': the devices are {', '.join(DEVICES)}")
+        return outside_device(name, DEVICES)
     module_device: Device = import_module(f"riderless.firmware_interface.devices.{DEVICES[name]}").DEVICE
     return module_device

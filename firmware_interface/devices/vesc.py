@@ -295,6 +295,7 @@ DEVICE = Device(
     speak=speak,
     introduce=introduce,
     traffic=_traffic,
+    test_settings={"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0},
     settings={
         "torque_constant_Nm_A": DeviceSetting(None, "N m/A", "torque of the motor per ampere of its q-axis current"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the steer"),

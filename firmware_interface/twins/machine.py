@@ -15,6 +15,7 @@ from importlib import import_module
 import numpy as np
 
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
+from riderless.firmware_interface.devices.outside import outside_twin
 from riderless.firmware_interface.devices.registry import DEVICES, device
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.framing import BITS_PER_BYTE
@@ -57,6 +58,14 @@ class MachineConfig:
         return VirtualMachine(plant, self, faults, report)
 
 
+def new_twin(name: str, config: TwinConfig) -> Twin:
+    """Make the twin of a device, as after power-up; raises DeviceError."""
+    if name not in DEVICES:
+        return outside_twin(name)(config)
+    twin: Twin = import_module(f"riderless.firmware_interface.twins.{DEVICES[name]}").make(config)
+    return twin
+
+
 def _outlet(config: StationConfig, up: np.void) -> tuple[PseudoPort | PacketOutlet, PacedLine]:
     """Make the port of a device, and the line on which ``up`` comes to it."""
     driver = device(config.device)
@@ -71,9 +80,7 @@ class _Station:
     """Twin, its pseudo-terminal, and the bytes under way on its line."""
 
     def __init__(self, config: StationConfig, faults: Faults) -> None:
-        self.twin: Twin = import_module(f"riderless.firmware_interface.twins.{DEVICES[config.device]}").make(
-            config.twin
-        )
+        self.twin = new_twin(config.device, config.twin)
         self.drives = bool(config.twin.carries & ROLE_DRIVE)
         self._faults = pack_faults(config.line_faults + faults)
         pace = 0.0 if device(config.device).over_udp else BITS_PER_BYTE / config.baud

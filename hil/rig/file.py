@@ -5,11 +5,13 @@ Units stand in the names of the keys.
 
 import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from riderless.firmware_interface.devices.outside import DRIVER_SUFFIX, name_driver, twin_file
 from riderless.firmware_interface.errors import DeviceError
 from riderless.hil.loop.limits import Limits
 from riderless.hil.loop.observer import Observer
@@ -29,6 +31,8 @@ from riderless.models.text_file import read_text_file, why_unreadable
 
 def read_rig(path: str | Path) -> Rig:
     """Read a rig file.
+
+    Drivers from outside that it names, of a Python file or an installed package, are run: `drivers_of` tells before.
 
     Raises
     ------
@@ -56,6 +60,22 @@ def read_rig(path: str | Path) -> Rig:
     except (InputError, DeviceError) as error:
         line = lines.get(("bicycle",)) if isinstance(error, _WrongBicycle) else find_line_named(lines, str(error))
         raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
+
+
+def drivers_of(path: Path) -> list[Path]:
+    """Find the Python files of the drivers and twins that a rig file names; none of them is run. Raises InputError."""
+    try:
+        ports = _several(load_toml(read_rig_text(path)).get("port", ()))
+    except tomllib.TOMLDecodeError:
+        return []  # which `read_rig` says
+    names = [str(port.get("device", "")) for port in ports if isinstance(port, dict)] if isinstance(ports, list) else []
+    drivers = [path.parent / name for name in names if name.endswith(DRIVER_SUFFIX)]
+    return [file for driver in drivers for file in (driver, twin_file(driver)) if file.is_file()]
+
+
+def _device_name(device: str, folder: Path) -> str:
+    """Name by which a device is known in this process; a file counts from the rig's folder. Raises DeviceError."""
+    return name_driver(folder / device) if device.endswith(DRIVER_SUFFIX) else device
 
 
 def read_rig_text(path: Path) -> str:
@@ -259,10 +279,11 @@ class _RigFile(_Strict):
             raise InputError(
                 f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
             ) from None
+        ports = tuple(RigPort(**vars(p)) for p in self.port)
         return Rig(
             bicycle=self._bicycle(folder),
             name=self.name,
-            ports=tuple(RigPort(**vars(p)) for p in self.port),
+            ports=tuple(replace(port, device=_device_name(port.device, folder)) for port in ports),
             clock=self.loop.clock,
             rate=self.loop.rate_Hz,
             drive=self.drive.inner_loop(),

@@ -75,6 +75,7 @@ class Rig:
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
     rules: int = MONITOR_RULES  # of the monitor; an old log has older ones
     present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down
+    drivers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # from outside, of a log: none is loaded
 
     def __post_init__(self) -> None:
         require_bicycle(self.bicycle)
@@ -96,6 +97,8 @@ class Rig:
                 f"{self.command_delay:g} s: measure it with a torque step, or leave it out"
             )
         for port in self.ports:
+            if port.device in self.drivers:
+                continue
             driver = device(port.device)
             if port.role & ~driver.carries:
                 able = ", ".join(name for name, part in CARRIES.items() if name != "sensors" and part & driver.carries)

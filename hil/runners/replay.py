@@ -21,6 +21,7 @@ from riderless.hil.logs.provenance import PACKAGE_NAME, provenance
 from riderless.hil.loop.tick import LoopState, tick
 from riderless.hil.loop.tick_record import TICK, YOUNGER_COLUMNS
 from riderless.hil.loop.wire_tape import Wire, new_wire, read_tape
+from riderless.hil.rig.recorded_rig import require_drivers_of
 from riderless.hil.runners.assembly import new_loop
 from riderless.models.errors import InputError
 
@@ -63,12 +64,15 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
     ------
     InputError
         When the header lacks something, as those of versions before the tape do, or its node spoke another version.
+    DeviceError
+        When a driver from outside is not here, or another than the run's.
     """
     if not header.node_is_understood:
         raise InputError(
             f"wanted a run whose node spoke version {PROTOCOL_VERSION} of its protocol, found one made with another "
             f"version of the node's protocol: replay it with {header.made_by}"
         )
+    require_drivers_of(header.rig)
     return new_loop(header.rig, header.schedule, header.calibration.as_record(), header.devices, header.task)
 
 

@@ -198,6 +198,7 @@ DEVICE = Device(
     traffic=_traffic,
     prepare=_prepare_camera,
     over_udp=True,
+    test_settings={"x0_mm": 120.0, "y0_mm": -80.0, "lane_deg": 15.0, "y_to_the_right": -1.0},
     settings={
         "x0_mm": DeviceSetting(None, "mm", "where the lane's middle begins, in the camera's axes: x"),
         "y0_mm": DeviceSetting(None, "mm", "and y"),

@@ -232,6 +232,7 @@ DEVICE = Device(
     introduce=introduce,
     traffic=_traffic,
     prepare=prepare_receiver,
+    test_settings={"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0, "rate_Hz": 50.0, "latency_ms": 20.0},
     settings=RECEIVER_SETTINGS,
     examples=(
         ExampleMessage(

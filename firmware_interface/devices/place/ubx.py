@@ -132,6 +132,7 @@ DEVICE = Device(
     introduce=introduce,
     traffic=_traffic,
     prepare=prepare_receiver,
+    test_settings={"lat_deg": -33.9, "lon_deg": 151.2, "lane_deg": 250.0, "rate_Hz": 50.0, "latency_ms": 20.0},
     settings=RECEIVER_SETTINGS,
     examples=(
         ExampleMessage(

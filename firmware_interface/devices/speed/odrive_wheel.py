@@ -209,6 +209,7 @@ DEVICE = Device(
     introduce=introduce,
     traffic=_traffic,
     prepare=_prepare_odrive_wheel,
+    test_settings={"wheel_radius_m": 0.3, "gear_ratio": 2.0},
     settings={
         "axis": DeviceSetting(0.0, "", "the axis of the wheel's motor, 0 or 1"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the rear wheel"),

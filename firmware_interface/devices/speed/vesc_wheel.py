@@ -156,6 +156,7 @@ DEVICE = Device(
     introduce=introduce,
     traffic=_traffic,
     prepare=_prepare_vesc_wheel,
+    test_settings={"pole_pairs": 7.0, "wheel_radius_m": 0.3, "gear_ratio": 4.0},
     settings={
         "pole_pairs": DeviceSetting(None, "", "pole pairs of the motor"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the rear wheel"),

@@ -141,7 +141,7 @@ def test_a_lesson_explains_the_very_files(page):
     assert named
     for block in named:
         assert (DOCS / "starter" / block.file).read_text(encoding="utf-8") == block.body, block.file
-        assert block.file in NAMES
+        assert block.file in (*NAMES, "wheel_text_twin.py")
     assert "`riderless init`" in text
 
 
@@ -158,3 +158,13 @@ def test_what_is_printed_to_be_typed_next_works(riderless, tmp_path, monkeypatch
         code, said, err = riderless(*shlex.split(command)[1:])
         assert code == 0, f"{command}: {said[-500:]} {err[-500:]}"  # on a starved computer the test is tried again
     assert (tmp_path / "lab/report").exists()
+
+
+def test_a_driver_with_its_twin_rig_and_test(riderless, tmp_path):  # noqa: F811
+    code, out, _ = riderless("init", "--driver", tmp_path / "lab")
+    assert code == 0
+    names = ["test_wheel_text.py", "wheel_rig.toml", "wheel_text.py", "wheel_text_twin.py"]
+    assert sorted(path.name for path in (tmp_path / "lab").iterdir()) == names
+    assert "python test_wheel_text.py" in out
+    code, _, said = riderless("init", "--driver", "--bike", "Silver", tmp_path / "other")
+    assert (code, "--bike would be ignored" in said) == (2, True)

@@ -1,7 +1,7 @@
 """A driver and its twin in memory: bytes from one to the other, tick by tick, with a line one can damage."""
 
-import importlib
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -12,37 +12,22 @@ from riderless.firmware_interface.devices.registry import DEVICES, device
 from riderless.firmware_interface.devices.speed.speed_memory import SPEED_SAY
 from riderless.firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
 from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.twins.conformance import DriverBench
+from riderless.firmware_interface.twins.machine import new_twin
 from riderless.firmware_interface.twins.twin import STEP_RATE, TwinConfig
 from tests.firmware_interface.wire import record
 
 RATE, WATCHDOG = 200, 0.05
-SETTINGS = {
-    "node": {},
-    "vectornav": {},
-    "vesc": {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0},
-    "distance": {},
-    "treadmill": {},
-    "vesc_wheel": {"pole_pairs": 7.0, "wheel_radius_m": 0.3, "gear_ratio": 4.0},
-    "odrive_wheel": {"wheel_radius_m": 0.3, "gear_ratio": 2.0},
-    "nmea": {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0, "rate_Hz": 50.0, "latency_ms": 20.0},
-    "ubx": {"lat_deg": -33.9, "lon_deg": 151.2, "lane_deg": 250.0, "rate_Hz": 50.0, "latency_ms": 20.0},
-    "camera": {"x0_mm": 120.0, "y0_mm": -80.0, "lane_deg": 15.0, "y_to_the_right": -1.0},
-    "odrive": {"torque_limit_Nm": 7.0, "wheel_axis": 1.0, "gear_ratio": 2.0},
-}
-SCALES = {  # as the devices introduce themselves
-    "node": Introduction("node", RATE),
-    "vectornav": Introduction("vectornav", RATE, gyro_lsb=2.0**-20, accel_lsb=2.0**-16),
-    "vesc": Introduction("vesc", steer_counts_per_turn=360e6, scale=0.4, per_amp=0.4),
-    "distance": Introduction("distance sensor"),
-    "nmea": Introduction("NMEA receiver"),
-    "ubx": Introduction("UBX receiver"),
-    "camera": Introduction("camera"),
-    "treadmill": Introduction("treadmill"),
-    "vesc_wheel": Introduction("VESC, rear wheel"),
-    "odrive_wheel": Introduction("ODrive, rear wheel"),
-    "odrive": Introduction("odrive", steer_counts_per_turn=1e6, scale=2.0, per_amp=0.2),
-}
+SETTINGS = {name: device(name).test_settings for name in DEVICES}
 READINGS = np.array([0.1, -0.2, 0.3, 0.4, -0.5, -9.7, 0.25, 6.0, 1.2])
+
+
+@cache
+def introduced(name: str) -> Introduction:
+    """What the device says of itself."""
+    return DriverBench(name, device(name), RATE).said
+
+
 SHIFT = Callable[[bytes], bytes]
 
 
@@ -56,7 +41,7 @@ class Pair:
 
     def __init__(self, name: str, faults=(), down: SHIFT = whole, up: SHIFT = whole, **truth) -> None:
         self.name, self.driver = name, device(name)
-        settings, said = self.driver.settled(SETTINGS[name]), SCALES[name]
+        settings, said = self.driver.settled(SETTINGS[name]), introduced(name)
         scales = {k: v for k, v in vars(said).items() if k.endswith(("lsb", "turn")) and v is not None}
         self.calibration = Calibration(wheel_radius=0.3, **{**scales, **truth})
         self.links = np.zeros(1, LINK_STATE)
@@ -71,7 +56,7 @@ class Pair:
             settings={**settings, "baud": 921600},
             faults=faults,
         )
-        self.twin = importlib.import_module(f"riderless.firmware_interface.twins.{DEVICES[name]}").make(config)
+        self.twin = new_twin(name, config)
         self.readings, self.k, self.seq = READINGS.copy(), 0, 0
         self.down, self.up = down, up
         self.pending = b""

@@ -19,9 +19,10 @@ from riderless.firmware_interface.devices.link import (
 from riderless.firmware_interface.devices.registry import DEVICES, device
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
+from riderless.firmware_interface.twins.conformance import check_driver
 from riderless.firmware_interface.twins.faults import Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
-from tests.firmware_interface.devices.pairs import READINGS, SCALES, SETTINGS, Pair, linked
+from tests.firmware_interface.devices.pairs import READINGS, SETTINGS, Pair, introduced, linked
 
 NAMES = tuple(DEVICES)
 DRIVES = [name for name in NAMES if device(name).carries & ROLE_DRIVE]
@@ -30,7 +31,7 @@ COUNTERS = ("frames_ok", "frames_bad_crc", "frames_bad_length", "frames_bad_vers
 
 def fresh(name):
     links = np.zeros(1, LINK_STATE)
-    links[0] = linked(device(name), device(name).settled(SETTINGS[name]), SCALES[name])
+    links[0] = linked(device(name), device(name).settled(SETTINGS[name]), introduced(name))
     return links[0]
 
 
@@ -48,6 +49,12 @@ def stream(name, periods=None):
 
 def counted(link):
     return [int(link["receiver"][name]) for name in COUNTERS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rules_hold_at_every_rate(name):
+    result = check_driver(name)
+    assert result.passed, result
 
 
 def test_registry_names_what_its_files_say():
