@@ -1,7 +1,8 @@
 /* An example board: STM32F103C8 ("Blue Pill") at 72 MHz, everything in one interrupt at the sampling rate.
  * It has never run on hardware: see README.md, which also has the wiring.
  *
- * The drive is a servo amplifier in current or in speed mode: PWM (set value), direction, enable. Both are outputs
+ * The drive is a servo amplifier in current or in speed mode: PWM (set value), direction, enable. One such as an
+ * ESCON 50/5 takes no direction: 10 to 90 % of the PWM, of which 50 % is zero (DRIVE_BIPOLAR). PWM and enable are outputs
  * of TIM1 and both gated by its main output enable, MOE, which three things clear: this program, the stop button's
  * contact on the break input, and a failing crystal; the last two by hardware alone, whatever the program does.
  * Once cleared only this program sets it again, and never while the break input is active.
@@ -15,7 +16,11 @@
 #define TORQUE_LIMIT_mNm 7000u
 #define WATCHDOG_ms 25u
 #define DRIVE_KIND NODE_KIND_TORQUE /* NODE_KIND_RATE where the amplifier is in speed mode */
-#define DRIVE_FULL 10000u         /* at the steer for a duty of 1: mN m, or mrad/s in speed mode */
+#ifndef DRIVE_BIPOLAR
+#define DRIVE_BIPOLAR 0 /* 1: 10 to 90 %, 50 % is zero, no direction; `make board DEFINES=-DDRIVE_BIPOLAR=1` */
+#endif
+#define DRIVE_PWM_HZ (DRIVE_BIPOLAR ? 2000u : 20000u)
+#define DRIVE_FULL 10000u         /* at the steer for a duty of 1, or of 90 %: mN m, or mrad/s in speed mode */
 #define RATE_LIMIT_mrad_s 6000u
 #define TORQUE_REPORT_mNm_V 10000 /* mN m per V of the drive's monitor */
 #define TORQUE_REPORT_ZERO_mV 1650
@@ -43,7 +48,9 @@ static const struct node_identity identity = {
 
 #define CLOCK_HZ 72000000u
 #define PERIOD_us (1000000u / RATE_HZ)
-#define PWM_TOP 3600u /* 20 kHz */
+#define PWM_TOP (CLOCK_HZ / DRIVE_PWM_HZ)
+#define PWM_ZERO (DRIVE_BIPOLAR ? PWM_TOP / 2u : 0u)
+#define PWM_SPAN (DRIVE_BIPOLAR ? PWM_TOP * 2u / 5u : PWM_TOP) /* from zero to full */
 #define SUPPLY_mV 3300u
 #define ADC_TOP 4095u
 #define RX_SIZE 1024u /* bytes; more than the line carries in two periods */
@@ -57,6 +64,9 @@ REQUIRE(period_is_whole_us_and_fits_half_the_timer, 1000000u % RATE_HZ == 0 && P
 REQUIRE(both_frames_fit_a_period, (NODE_HELLO_FRAME + NODE_SAMPLE_FRAME) * 10u * RATE_HZ <= BAUD);
 REQUIRE(bytes_of_two_periods_fit_the_ring, 2u * (BAUD / 10u / RATE_HZ) <= RX_SIZE);
 REQUIRE(wheel_rate_fits_32_bits, WHEEL_mrad_s_us <= 0x7FFFFFFFu / CAPTURES);
+REQUIRE(pwm_fits_its_timer, PWM_TOP <= 0x10000u);
+REQUIRE(pwm_suits_an_escon, !DRIVE_BIPOLAR || (DRIVE_PWM_HZ >= 1000u && DRIVE_PWM_HZ <= 4500u));
+REQUIRE(duty_fits_32_bits, DRIVE_FULL <= 0xFFFFFFFFu / PWM_SPAN);
 REQUIRE(watchdog_is_two_periods, WATCHDOG_ms * 1000u >= 2u * PERIOD_us);
 
 enum { PIN_STOP = 12, PIN_DRIVE_READY = 13, PIN_DIRECTION = 14, PIN_LED = 13 }; /* PB12, PB13, PB14, PC13 */
@@ -110,7 +120,9 @@ static void settle(void)
 static void drive_start(void)
 {
     TIM1->ARR = PWM_TOP - 1u;
-    TIM1->CCMR1 = TIM_CCMR1_OC1M_PWM; /* without preload: a torque acts at once */
+    /* Without preload a torque acts at once. With 10 to 90 % the amplifier measures the pulse, which must stay whole. */
+    TIM1->CCMR1 = TIM_CCMR1_OC1M_PWM | (DRIVE_BIPOLAR ? TIM_CCMR1_OC1PE : 0u);
+    TIM1->CCR1 = PWM_ZERO;
     TIM1->CCMR2 = TIM_CCMR2_OC4M_ACTIVE;
     TIM1->CCER = TIM_CCER_CC1E | TIM_CCER_CC4E;
     TIM1->BDTR = GUARD; /* MOE is off: both outputs idle, that is low */
@@ -122,12 +134,17 @@ static void drive_start(void)
 static void board_drive(uint8_t kind, int32_t value, bool enabled)
 {
     const uint32_t size = (uint32_t)(value < 0 ? -value : value);
-    const uint32_t duty = size < DRIVE_FULL ? size * PWM_TOP / DRIVE_FULL : PWM_TOP;
+    const uint32_t duty = size < DRIVE_FULL ? size * PWM_SPAN / DRIVE_FULL : PWM_SPAN;
     const bool left = value < 0;
 
     if (!enabled || kind != DRIVE_KIND) {
         TIM1->BDTR = GUARD;
-        TIM1->CCR1 = 0;
+        TIM1->CCR1 = PWM_ZERO;
+        return;
+    }
+    if (DRIVE_BIPOLAR) {
+        TIM1->CCR1 = left ? PWM_ZERO - duty : PWM_ZERO + duty;
+        TIM1->BDTR = GUARD | TIM_BDTR_MOE;
         return;
     }
     if (left != ((GPIOB->ODR & BIT(PIN_DIRECTION)) != 0)) { /* never the old size with the new sign */

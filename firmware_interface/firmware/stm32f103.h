@@ -91,6 +91,7 @@ struct iwdg {
 #define TIM_EGR_UG BIT(0)
 #define TIM_CCMR1_CC1S_TI1 0x1u
 #define TIM_CCMR1_IC1F(n) ((uint32_t)(n) << 4)
+#define TIM_CCMR1_OC1PE (0x1u << 3)
 #define TIM_CCMR1_OC1M_PWM (0x6u << 4)
 #define TIM_CCMR1_CC2S_TI2 (0x1u << 8)
 #define TIM_CCMR1_IC2F(n) ((uint32_t)(n) << 12)
