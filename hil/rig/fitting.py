@@ -16,6 +16,7 @@ from riderless.hil.design.schedule import needs_place, require_same_kind
 from riderless.hil.guidance.route import Route
 from riderless.hil.loop.excitation import Excitation
 from riderless.hil.loop.law import REFERENCES
+from riderless.hil.loop.limits import WATCHDOG_RANGE, Limit, Limits
 from riderless.hil.loop.place.settings import PlaceSettings
 from riderless.hil.loop.reference import Reference
 from riderless.hil.rig.rig import Rig, RigPort
@@ -191,12 +192,23 @@ def require_speeds_asked(rig: Rig, requested: Sequence[tuple[float, float]]) -> 
 def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:
     """Make the emulated rig that a controller was made for: its rate, delay, lag and kind of drive.
 
-    Under one that keeps a lane it has a distance sensor across the belt.
+    Its time-outs are five periods of a slow loop, and never shorter than usual. Under one that keeps a lane it has a
+    distance sensor across the belt.
     """
     loop, drive = schedule.loop, schedule.drive
     delay = None if loop.delay == 1 else max(loop.delay * loop.dt, MIN_DELAY)
     lag = max(loop.drive_lag, QUICKEST_DRIVE) if drive is None else Rig.drive_lag
-    rig = Rig(bicycle, rate=loop.rate, drive=drive, drive_lag=lag, command_delay=delay)
+    time_out = max(min(5.0 * loop.dt, WATCHDOG_RANGE[1]), Rig.watchdog)
+    limits = Limits(stale=max(Limits.stale, Limit(time_out, "s", "five periods of the loop"), key=lambda x: x.value))
+    rig = Rig(
+        bicycle,
+        rate=loop.rate,
+        drive=drive,
+        drive_lag=lag,
+        command_delay=delay,
+        watchdog=time_out,
+        limits=limits,
+    )
     return with_emulated_place(rig) if needs_place(schedule) else rig
 
 

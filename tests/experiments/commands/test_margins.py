@@ -2,6 +2,10 @@
 
 import json
 
+import control
+
+from riderless.hil.controllers.lti import LTIController
+from riderless.hil.controllers.timing import LoopTiming
 from riderless.hil.design.methods import design
 from riderless.models.catalogue import load_bicycle
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
@@ -32,3 +36,19 @@ def test_another_machine_is_refused(riderless, tmp_path):  # noqa: F811
     assert riderless("margins", str(gains), "--rig", rig, "--allow-mismatch")[0] == 0
     both = riderless("margins", str(gains), "--rig", rig, "--bike", "Silver")
     assert "--bike would be ignored" in both[2]
+
+
+def test_a_state_space_that_does_not_fit_is_refused(riderless, tmp_path):  # noqa: F811
+    file, rig = tmp_path / "own.toml", str(ROOT / "docs/rigs/node.toml")
+    bicycle = load_bicycle("Benchmark")
+    made = LTIController.from_statespace(
+        [control.ss([[0.5]], [[1.0]], [[2.0]], [[0.0]], 0.01)], [5.0], ["phi"], bicycle, LoopTiming(rate=100.0)
+    )
+    file.write_text(made.to_toml(), encoding="utf-8")
+    code, _, sentence = riderless("margins", str(file), "--rig", rig)
+    assert code == 2
+    assert "designed for 100 Hz but the rig runs at 200 Hz" in sentence
+    file.write_text(made.to_toml().replace('inputs = ["phi"]', 'inputs = ["phi", "delta"]'), encoding="utf-8")
+    code, _, sentence = riderless("margins", str(file))
+    assert code == 2
+    assert "wants B of shape (1, 2) at each speed, found (1, 1)" in sentence

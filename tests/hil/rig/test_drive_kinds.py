@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 
 from riderless.hil.controllers.registry import controller_from_text
+from riderless.hil.controllers.timing import LoopTiming
 from riderless.hil.design.closed_loop import SampledLoop
 from riderless.hil.design.methods import design
 from riderless.hil.logs.header import RunHeader, new_header
 from riderless.hil.loop.excitation import Excitation
 from riderless.hil.loop.limits import Limits
+from riderless.hil.rig.armable import require_time_outs
 from riderless.hil.rig.file import read_rig
 from riderless.hil.rig.fitting import emulated_rig, require_fitting, require_playable_on
 from riderless.hil.rig.stable import fastest_growth, require_stable
@@ -112,6 +114,14 @@ def test_such_a_drive_plays_its_own_command_and_cannot_let_go():
     require_playable_on(rig_of(), released)
     with pytest.raises(InputError, match=r"takes the torque off, but .* obeys a steer rate \[rad/s\] and would hold"):
         require_playable_on(rig, released)
+
+
+@pytest.mark.parametrize("rate", [10.5, 50.0, 200.0, 1000.0])
+def test_time_outs_of_an_emulated_rig_fit_the_rate_of_its_gains(rate):
+    schedule = design(SILVER, "lqr", SPEEDS, LoopTiming(rate=rate))
+    rig = emulated_rig(SILVER, schedule)
+    require_time_outs(rig)
+    assert rig.watchdog == max(min(5.0 / rate, 0.2), 0.025)
 
 
 @pytest.mark.parametrize("drive", [RATE, ANGLE], ids=str)
