@@ -14,8 +14,8 @@ def cells(name, kind="code"):
     return ["".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == kind]
 
 
-def test_there_are_five():
-    assert len(list(FOLDER.glob("*.ipynb"))) == len(LESSONS) == 5
+def test_there_are_six():
+    assert len(list(FOLDER.glob("*.ipynb"))) == len(LESSONS) == 6
 
 
 def test_each_is_what_its_lesson_makes_today():

@@ -11,7 +11,14 @@ from pathlib import Path
 from tests.paths import DOCS
 from tests.tools.lessons import FENCE, blocks
 
-LESSONS = ("1-first-report", "2-a-kick-by-hand", "3-your-own-bicycle", "5-somebody-elses-log", "6-a-controller")
+LESSONS = (
+    "1-first-report",
+    "2-a-kick-by-hand",
+    "3-your-own-bicycle",
+    "5-somebody-elses-log",
+    "6-a-controller",
+    "9-cascade-and-h-infinity",
+)
 FOLDER = DOCS / "notebooks"
 
 
