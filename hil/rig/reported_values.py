@@ -46,8 +46,9 @@ def require_bounded(rig: Rig, devices: Sequence[Introduction]) -> None:
 def _require_rate(rig: Rig, reported: Introduction) -> None:
     if reported.rate_hz is not None and reported.rate_hz != round(rig.rate):
         raise InputError(
-            f"the device '{reported.name}' samples at {reported.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
-            "set the rig's rate, or the device's"
+            f"the device '{reported.name}' samples at {reported.rate_hz} Hz but the rig runs at {rig.rate:g} Hz, and "
+            f"readings held in between are not modelled: set the device to {rig.rate:g} Hz, or rate_Hz of [loop] to "
+            f"{reported.rate_hz} and design gains with --rate {reported.rate_hz}"
         )
 
 
