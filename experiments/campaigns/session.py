@@ -417,5 +417,15 @@ def _attempts(
         return runners.run_in_real_time(conditions, folder, screen.watch, fifo, screen.feed)
     about = {WITHOUT: True} if screen.without_stop_proof else {}
     return runners.run_on_bicycle(
-        conditions, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, screen.unattended, screen.feed, about
+        conditions,
+        folder,
+        screen.watch,
+        ports,
+        ask,
+        screen.keys,
+        screen.heed,
+        fifo,
+        screen.unattended,
+        screen.feed,
+        about,
     )

@@ -21,6 +21,7 @@ from riderless.models.linear.prescribed_steer import InnerLoop
 from riderless.models.parameters import Bicycle
 from riderless.models.plant.drive_losses import DriveLosses
 
+
 @dataclass(frozen=True)
 class _Drivers:
     """Origins of drivers from outside as a log tells them: texts by name."""
