@@ -91,6 +91,12 @@ FAULT_DRIVE = 1  # the motor controller reports an error
 FAULT_IMU = 2  # the inertial sensor does not answer
 FAULT_ENCODER = 4  # the steer encoder is implausible
 FAULT_BUS = 8  # supply outside its limits
+# the node's own guard has disabled the drive for the session, see rule 11 of docs/node-protocol.md
+FAULT_GUARD_STEER = 16  # steer beyond its limit
+FAULT_GUARD_LEAN = 32  # lean beyond its limit
+FAULT_GUARD_CHANGE = 64  # the torque asked for kept changing faster than its limit
+FAULT_GUARD_STILL = 128  # the encoder did not count under torque
+FAULT_GUARDS = FAULT_GUARD_STEER | FAULT_GUARD_LEAN | FAULT_GUARD_CHANGE | FAULT_GUARD_STILL
 
 FIX_X, FIX_Y, FIX_PSI = 1, 2, 4  # coordinates that a fix of place holds
 

@@ -1,4 +1,4 @@
-"""An example of each command, shown by its --help."""
+"""Example of each command, shown by its --help."""
 
 EXAMPLES = {
     "init": "lab",

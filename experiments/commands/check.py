@@ -36,6 +36,7 @@ def check(
     from riderless.hil.commissioning import preflight
     from riderless.hil.commissioning.steps import go_through
     from riderless.hil.design.methods import design
+    from riderless.hil.rig.guard import NO_GUARD, has_guard
     from riderless.hil.runners.place_proof import keep_place_proof
     from riderless.hil.runners.stop_proof import keep_stop_proof
 
@@ -64,12 +65,16 @@ def check(
         paths = twin.paths if twin is not None else wired
 
         def all_steps(agreed, devices):
-            for path, wired, device in zip(paths, rig.ports, devices, strict=True):
-                verdicts.append((path, True, f"{wired.device}: {device.name}"))
-                _show(path, True, f"{wired.device}: {device.name}", as_json)
+            found = [
+                (path, f"{wired.device}: {device.name}")
+                for path, wired, device in zip(paths, agreed.ports, devices, strict=True)
+            ]
+            found += [(device.serial, f"started last by {device.reset_cause}") for device in devices if device.serial]
+            found += [] if has_guard(agreed) else [("guard", NO_GUARD)]
             sooner = f"torque gone {1e3 * agreed.stop_time:.0f} ms after a stop, by the rig and its devices"
-            verdicts.append(("stop time by rig", True, sooner))
-            _show("stop time by rig", True, sooner, as_json)
+            for what, sentence in (*found, ("stop time by rig", sooner)):
+                verdicts.append((what, True, sentence))
+                _show(what, True, sentence, as_json)
             steps = preflight.preflight_steps(agreed, devices)
             steps += [preflight.push_step(agreed)] if push else []
             return steps + ([] if emulated or alone else [preflight.hardware_stop_step()])

@@ -37,7 +37,7 @@ from riderless.hil.loop.states import Cause, State
 TIME_ROUNDING = 1e-9  # s
 EARLY_CAUSES = frozenset(  # what may keep a bicycle from coming under control, besides the names of the fault
     {cause for cause in Cause if cause.name.startswith("CHECK_")}
-    | {Cause.OPERATOR_STOP, Cause.OPERATOR_OFF, Cause.LEAN_LIMIT, Cause.STEER_LIMIT}
+    | {Cause.OPERATOR_STOP, Cause.OPERATOR_OFF, Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.NODE_GUARD}
 )
 RODE_THROUGH = "rode through"
 # Share of the lean limit below which a ride with nothing wrong has no reason to end. A turn ends it at 0.94 of the

@@ -12,6 +12,7 @@ import numpy as np
 
 from riderless.firmware_interface.devices.link import ROLE_DRIVE
 from riderless.hil.loop.limits import Limit
+from riderless.hil.rig.guard import NO_GUARD, has_guard
 from riderless.hil.rig.rig import Rig
 
 MEASURES = {
@@ -25,6 +26,12 @@ SEVERITIES = {
     "machine": "only things break",
     "record": "only knowledge is lost",
 }
+
+
+_NODE_GUARD = (
+    "the node disarms by itself, whatever it is told: steer and lean a little beyond the rig's limits, torque that "
+    "keeps changing too fast, 0.1 s of torque while the bars stand still"
+)
 
 
 @dataclass(frozen=True)
@@ -98,10 +105,11 @@ def _row(number: str, row: dict[str, object], values: dict[str, str]) -> HazardR
 
 
 def limits_in_words(rig: Rig) -> dict[str, str]:
-    """Value and unit of every limit, and of the drive's watchdog; angles in degrees, which everybody reads."""
+    """Value and unit of every limit, and of what the drive guards itself; angles in degrees, which everybody reads."""
     limits = vars(rig.limits)
     return {name: _in_words(limit) for name, limit in limits.items()} | {
         "watchdog": f"{1e3 * rig.watchdog:g} ms",
+        "guard": _NODE_GUARD if has_guard(rig) else NO_GUARD,
         "stop_time": f"{1e3 * rig.stop_time:.0f} ms",
         "heartbeat": heartbeat_in_words(rig),
     }

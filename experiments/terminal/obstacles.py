@@ -20,6 +20,7 @@ ADVICE = {
     Cause.NOT_A_NUMBER: "look at the sensors with `riderless monitor RIG`",
     Cause.STOP_BUTTON: "release it",
     Cause.DEVICE_FAULT: "switch the device off and on, and see its manual",
+    Cause.NODE_GUARD: "run again: it guards until another session is opened",
     Cause.SENSOR_STUCK: "check the sensor's cable, or switch the device off and on",
     Cause.SENSOR_RANGE: "check the sensor's cable and its scale",
     Cause.SENSOR_JUMP: "hold it still; check the sensor's cable",
@@ -101,8 +102,10 @@ def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
         yield Cause.STOP_BUTTON, SENTENCES[Cause.STOP_BUTTON]
     if int(row["status"]) & messages.STATUS_FOREIGN:
         yield Cause.FOREIGN_COMMANDS, SENTENCES[Cause.FOREIGN_COMMANDS]
-    if int(row["faults"]):
-        yield Cause.DEVICE_FAULT, f"the device reports a fault ({', '.join(_fault_names(int(row['faults'])))})"
+    faults = int(row["faults"])
+    for cause, bits in ((Cause.NODE_GUARD, messages.FAULT_GUARDS), (Cause.DEVICE_FAULT, ~messages.FAULT_GUARDS)):
+        if faults & bits:
+            yield cause, f"the device reports a fault ({', '.join(_fault_names(faults & bits))})"
     for symptom, cause in _OF_SYMPTOM.items():
         if int(row["symptoms"]) & symptom:
             yield cause, SENTENCES[cause]

@@ -12,7 +12,8 @@ from riderless.firmware_interface.devices.link import CARRIES, entry_points
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.framing import BITS_PER_BYTE
 from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
-from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+from riderless.firmware_interface.node.guard_limits import GuardLimits
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION, RESET_CAUSES
 from riderless.firmware_interface.port import SerialPort
 
 DeviceSettings = Mapping[str, float]
@@ -35,6 +36,7 @@ class DeviceRequirements:
     settings: DeviceSettings = field(default_factory=dict)
     nonce: int = 0  # drawn anew for each introduction, for a device that opens a session; 0 only asks
     kind: int = COMMAND_KIND_TORQUE  # of the commands there will be
+    guard: "Callable[[Introduction], GuardLimits] | None" = None  # limits for a node that guards itself, once known
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,13 @@ class Introduction:
     rate_limit: float | None = None  # rad/s of the steer, never exceeded
     angle_limit: float | None = None  # rad of the steer from its encoder's zero, never exceeded
     protocol: int = PROTOCOL_VERSION  # of our node's, that it speaks
+    reset_cause: str = RESET_CAUSES[0]  # of its latest start
+    flash_good: bool = True  # the check of its program at that start
+    serial: str = ""  # of its processor
+    # limits of its own guard in force; None where it has no such guard
+    steer_limit: float | None = None  # rad of the encoder's shaft, from straight ahead
+    lean_limit: float | None = None  # rad
+    torque_step: float | None = None  # N m, change of torque per instant
 
 
 class Traffic(NamedTuple):

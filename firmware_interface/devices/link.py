@@ -19,6 +19,7 @@ from numba.extending import intrinsic
 from riderless.firmware_interface.by_address import address_of, call_at_address, entry_of
 from riderless.firmware_interface.kernels import njit
 from riderless.firmware_interface.messages import COMMAND, FIX, RAW
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
 from riderless.firmware_interface.node.protocol import RECEIVER
 
 # What a device carries, as bits.
@@ -44,6 +45,7 @@ LINK_STATE = np.dtype(
         ("per_amp", "f8"),  # N m on the steer per ampere it reports, where it reports its current
         ("unit", "f8"),  # rad/s or rad of the steer per unit of a rate or an angle it is commanded in
         ("period_us", "i8"),  # between two of its samples
+        ("protocol", "i8"),  # version of our node's, that it speaks: an older one in the replay of an old log
         ("session", "u4"),  # in which its commands count; 0 where it knows none
         ("axis", "i8"),  # of the steer drive, where a device has several
         ("wheel_axis", "i8"),  # of the wheel sensor; -1: none
@@ -70,6 +72,7 @@ def new_link() -> np.void:
     link["asked"] = link["taken"] = -np.inf
     link["scale"] = link["per_amp"] = link["unit"] = 1.0
     link["wheel_axis"] = -1
+    link["protocol"] = PROTOCOL_VERSION
     return link
 
 

@@ -26,7 +26,7 @@ _TIMEOUT = 2.0  # s
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns the number of new samples. Runs inside the tick."""
-    return receive_samples(link.receiver, rx, n, link.raw)
+    return receive_samples(link.receiver, rx, n, link.raw, link.protocol)
 
 
 @njit(cache=True, nogil=True)
@@ -46,12 +46,13 @@ def speak(link, command, send, out):
         return 0
     command.sample_seq = link.raw.seq_high * 65536 + link.raw.seq
     command.session = link.session
-    return encode_command(command, out)
+    return encode_command(command, out, link.protocol)
 
 
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
-    """Ask it who it is, and let it open a session; raises DeviceError."""
-    return introduction_of_node(ask_hello(port, _TIMEOUT, wants.nonce, wants.kind))
+    """Ask it who it is, and let it open a session with limits for its guard; raises DeviceError."""
+    guard = wants.guard(introduction_of_node(ask_hello(port, _TIMEOUT))) if wants.guard is not None else None
+    return introduction_of_node(ask_hello(port, _TIMEOUT, wants.nonce, wants.kind, guard))
 
 
 def introduction_of_node(hello: Hello) -> Introduction:
@@ -73,8 +74,8 @@ DEVICE = Device(
     traffic=_traffic,
     examples=(
         ExampleMessage(
-            # worked by hand from docs/node-protocol.md: version 3, type 1, seq 258, t 3 us, the rest zero
-            bytes.fromhex("060301020103010101010101010101010101010101010101010101010101010101010101010101010101"),
+            # worked by hand from docs/node-protocol.md: version 4, type 1, seq 258, t 3 us, the rest zero
+            bytes.fromhex("060401020103010101010101010101010101010101010101010101010101010101010101010101010101"),
             False,
             {},
             "zeros stuffed by hand, its CRC left out: must be rejected",

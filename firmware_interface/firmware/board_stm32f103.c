@@ -26,6 +26,9 @@
 #define TORQUE_REPORT_ZERO_mV 1650
 #define STEER_COUNTS_PER_TURN 20000u /* four per line */
 #define STEER_MAX_STEP 2000          /* counts in a period; more is an encoder that cannot be right */
+#define STEER_BOUND_counts 4775u     /* 1.5 rad: the guard's limits may be narrower, never wider */
+#define LEAN_BOUND_mrad 900u
+#define TORQUE_STEP_BOUND_mNm 14000u /* per instant */
 #define WHEEL_PULSES_PER_TURN 60u
 #define WHEEL_STANDS_us 500000u /* without a pulse */
 #define BUS_DIVIDER 11u         /* 100 kOhm over 10 kOhm */
@@ -42,6 +45,9 @@ static const struct node_identity identity = {
     .steer_counts_per_turn = STEER_COUNTS_PER_TURN,
     .obeys = 1u << DRIVE_KIND,
     .rate_limit_mrad_s = RATE_LIMIT_mrad_s,
+    .steer_limit_counts = STEER_BOUND_counts,
+    .lean_limit_mrad = LEAN_BOUND_mrad,
+    .torque_step_mNm = TORQUE_STEP_BOUND_mNm,
 };
 
 /* ---- what follows from it */
@@ -57,6 +63,9 @@ static const struct node_identity identity = {
 #define CAPTURES 16u  /* pulses of the wheel in a period, and one */
 #define WHEEL_mrad_s_us ((uint32_t)(6283185307ull / WHEEL_PULSES_PER_TURN)) /* rate x time of one pulse */
 #define GUARD (TIM_BDTR_BKE | TIM_BDTR_BKP_HIGH | TIM_BDTR_OSSI | TIM_BDTR_LOCK_1)
+#define PULL_us 20u      /* until 40 kOhm have charged some metres of cable */
+#define SUPPLIED 0x52494445u
+#define FLASH_START ((const uint8_t *)0x08000000u)
 #define PATIENCE 100000u /* turns of a waiting loop, some ms */
 
 #define REQUIRE(name, condition) typedef char name[(condition) ? 1 : -1]
@@ -69,9 +78,13 @@ REQUIRE(pwm_suits_an_escon, !DRIVE_BIPOLAR || (DRIVE_PWM_HZ >= 1000u && DRIVE_PW
 REQUIRE(duty_fits_32_bits, DRIVE_FULL <= 0xFFFFFFFFu / PWM_SPAN);
 REQUIRE(watchdog_is_two_periods, WATCHDOG_ms * 1000u >= 2u * PERIOD_us);
 
+enum { PIN_ENCODER_A = 6, PIN_ENCODER_B = 7 }; /* of PB */
 enum { PIN_STOP = 12, PIN_DRIVE_READY = 13, PIN_DIRECTION = 14, PIN_LED = 13 }; /* PB12, PB13, PB14, PC13 */
 
 static struct node node;
+static struct node_start found_at_start;
+static volatile uint32_t memory_word __attribute__((section(".noinit"))); /* kept for as long as there is supply */
+extern const uint8_t image_crc_[];                                        /* behind the image, see stm32f103.ld */
 static uint32_t instant_us; /* device clock, continued from the 16 bits of TIM2 */
 static uint8_t rx[RX_SIZE], tx[NODE_HELLO_FRAME + NODE_SAMPLE_FRAME];
 static uint16_t captures[CAPTURES]; /* times of the wheel's pulses, us */
@@ -174,6 +187,29 @@ static bool stop_pressed(void)
 
 /* ---- steer: PB6 and PB7, encoder mode of TIM4 */
 
+static void delay_us(uint32_t duration_us)
+{
+    const uint32_t begun = TIM2->CNT;
+
+    while (((TIM2->CNT - begun) & 0xFFFFu) <= duration_us) {
+    }
+}
+
+/* An encoder at rest drives both lines, high or low. Lines that follow the weak pull of their pins, down and up, have
+ * nobody to drive them. */
+static bool encoder_unplugged(void)
+{
+    const uint32_t lines = BIT(PIN_ENCODER_A) | BIT(PIN_ENCODER_B);
+    bool follow;
+
+    GPIOB->BRR = lines;
+    delay_us(PULL_us);
+    follow = (GPIOB->IDR & lines) == 0;
+    GPIOB->BSRR = lines;
+    delay_us(PULL_us);
+    return follow && (GPIOB->IDR & lines) == lines;
+}
+
 static uint8_t steer_read(int32_t *counts)
 {
     static uint32_t last;
@@ -184,6 +220,10 @@ static uint8_t steer_read(int32_t *counts)
     last = now;
     total += step;
     *counts = total;
+    if (step == 0 && encoder_unplugged()) {
+        *counts = INT32_MIN;
+        return NODE_FAULT_ENCODER;
+    }
     return step > STEER_MAX_STEP || step < -STEER_MAX_STEP ? NODE_FAULT_ENCODER : 0;
 }
 
@@ -284,8 +324,8 @@ void tick(void)
     TIM2->CCR1 = (instant_us + PERIOD_us) & 0xFFFFu;
 
     faults |= imu_read(&readings);
-    faults |= steer_read(&readings.steer_counts);
     readings.wheel_mrad_s = wheel_read();
+    faults |= steer_read(&readings.steer_counts);
     readings.torque_mNm = torque_read();
     faults |= bus_read(&readings.bus_mV);
     faults |= (GPIOB->IDR & BIT(PIN_DRIVE_READY)) != 0 ? 0u : (unsigned)NODE_FAULT_DRIVE;
@@ -303,6 +343,36 @@ void tick(void)
 
 /* ---- start */
 
+static uint8_t reset_cause(void)
+{
+    const uint32_t flags = RCC->CSR;
+    const bool remembers = memory_word == SUPPLIED;
+
+    memory_word = SUPPLIED;
+    RCC->CSR |= RCC_CSR_RMVF;
+    if ((flags & RCC_CSR_PORRSTF) != 0) { /* the supply fell, and came back before the memory had forgotten */
+        return remembers ? NODE_RESET_BROWN_OUT : NODE_RESET_POWER_ON;
+    }
+    if ((flags & RCC_CSR_IWDGRSTF) != 0) {
+        return NODE_RESET_WATCHDOG;
+    }
+    if ((flags & RCC_CSR_SFTRSTF) != 0) {
+        return NODE_RESET_SOFTWARE;
+    }
+    return (flags & RCC_CSR_PINRSTF) != 0 ? NODE_RESET_PIN : NODE_RESET_UNKNOWN;
+}
+
+static void note_start(void)
+{
+    const size_t size = address(image_crc_) - address(FLASH_START);
+
+    found_at_start.reset_cause = reset_cause();
+    found_at_start.flash_good = node_crc(FLASH_START, size) == (uint16_t)(image_crc_[0] | image_crc_[1] << 8);
+    for (size_t i = 0; i < sizeof found_at_start.serial; i++) {
+        found_at_start.serial[i] = UNIQUE_ID[i];
+    }
+}
+
 static void pins_start(void)
 {
     static const struct {
@@ -319,8 +389,8 @@ static void pins_start(void)
         {GPIOA, 9, PIN_OUTPUT_OF_UNIT},  /* line to the computer */
         {GPIOA, 10, PIN_INPUT_PULLED},   /* from it, up */
         {GPIOA, 11, PIN_OUTPUT_OF_UNIT}, /* drive: enable */
-        {GPIOB, 6, PIN_INPUT_PULLED},    /* encoder A, up */
-        {GPIOB, 7, PIN_INPUT_PULLED},    /* B, up */
+        {GPIOB, PIN_ENCODER_A, PIN_INPUT_PULLED}, /* up */
+        {GPIOB, PIN_ENCODER_B, PIN_INPUT_PULLED},
         {GPIOB, 10, PIN_INPUT_PULLED},   /* wheel, up */
         {GPIOB, PIN_STOP, PIN_INPUT_PULLED},        /* up: a broken wire is a pressed button */
         {GPIOB, PIN_DRIVE_READY, PIN_INPUT_PULLED}, /* down: a broken wire is a drive that is not ready */
@@ -330,7 +400,7 @@ static void pins_start(void)
 
     AFIO_MAPR = AFIO_MAPR_TIM2_PB10;
     GPIOA->ODR = BIT(IMU_PIN_SELECT) | BIT(6) | BIT(10);
-    GPIOB->ODR = BIT(6) | BIT(7) | BIT(10) | BIT(PIN_STOP);
+    GPIOB->ODR = BIT(PIN_ENCODER_A) | BIT(PIN_ENCODER_B) | BIT(10) | BIT(PIN_STOP);
     GPIOC->ODR = BIT(PIN_LED);
     for (uint32_t i = 0; i < sizeof pins / sizeof pins[0]; i++) {
         reg *const half = pins[i].pin < 8 ? &pins[i].port->CRL : &pins[i].port->CRH;
@@ -408,7 +478,8 @@ int main(void)
     adc_start();
     line_start();
     imu_start();
-    node_init(&node, &identity);
+    note_start();
+    node_init(&node, &identity, &found_at_start);
     instants_start();
     for (;;) {
         __asm volatile("wfi");

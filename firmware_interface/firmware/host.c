@@ -4,7 +4,9 @@
 extern const size_t host_layout[], host_layout_length;
 const size_t host_layout[] = {
     sizeof(struct node_identity),
+    sizeof(struct node_start),
     sizeof(struct node_readings),
+    sizeof(struct node_guard),
     sizeof(struct node),
 
     offsetof(struct node_identity, firmware),
@@ -17,6 +19,13 @@ const size_t host_layout[] = {
     offsetof(struct node_identity, obeys),
     offsetof(struct node_identity, rate_limit_mrad_s),
     offsetof(struct node_identity, angle_limit_100urad),
+    offsetof(struct node_identity, steer_limit_counts),
+    offsetof(struct node_identity, lean_limit_mrad),
+    offsetof(struct node_identity, torque_step_mNm),
+
+    offsetof(struct node_start, reset_cause),
+    offsetof(struct node_start, flash_good),
+    offsetof(struct node_start, serial),
 
     offsetof(struct node_readings, gyro_counts),
     offsetof(struct node_readings, accel_counts),
@@ -25,7 +34,17 @@ const size_t host_layout[] = {
     offsetof(struct node_readings, torque_mNm),
     offsetof(struct node_readings, bus_mV),
 
+    offsetof(struct node_guard, steer_zero_counts),
+    offsetof(struct node_guard, steer_limit_counts),
+    offsetof(struct node_guard, lean_limit_mrad),
+    offsetof(struct node_guard, torque_step_mNm),
+    offsetof(struct node_guard, roll),
+    offsetof(struct node_guard, yaw),
+    offsetof(struct node_guard, side),
+    offsetof(struct node_guard, speed_scale),
+
     offsetof(struct node, identity),
+    offsetof(struct node, start),
     offsetof(struct node, session),
     offsetof(struct node, nonce),
     offsetof(struct node, salt),
@@ -55,6 +74,14 @@ const size_t host_layout[] = {
     offsetof(struct node, commands),
     offsetof(struct node, trips),
     offsetof(struct node, refused),
+    offsetof(struct node, guard),
+    offsetof(struct node, lean),
+    offsetof(struct node, lean_drift),
+    offsetof(struct node, lean_samples),
+    offsetof(struct node, last_steer),
+    offsetof(struct node, still),
+    offsetof(struct node, cut),
+    offsetof(struct node, struck),
     offsetof(struct node, filled),
     offsetof(struct node, crc),
     offsetof(struct node, distance),

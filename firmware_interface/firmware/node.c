@@ -1,14 +1,13 @@
 /* See node.h, and docs/node-protocol.md for the frames and the numbered rules. */
 #include "node.h"
 
-#define VERSION 3u
+#define VERSION 4u
 #define SAMPLE 1u
 #define COMMAND 2u
 #define HELLO 3u
 #define HELLO_REQUEST 4u
 
 #define HEADER_SIZE 4u
-#define REQUEST_SIZE 9u
 #define SAMPLE_SIZE (NODE_SAMPLE_FRAME - NODE_OVERHEAD)
 #define HELLO_SIZE (NODE_HELLO_FRAME - NODE_OVERHEAD)
 #define CRC_SIZE 2u
@@ -33,6 +32,16 @@ static uint16_t crc_nibble(uint16_t crc, uint8_t nibble)
 static uint16_t crc_byte(uint16_t crc, uint8_t byte)
 {
     return crc_nibble(crc_nibble(crc, (uint8_t)(byte >> 4)), (uint8_t)(byte & 0x0Fu));
+}
+
+uint16_t node_crc(const uint8_t *bytes, size_t n)
+{
+    uint16_t crc = CRC_START;
+
+    for (size_t i = 0; i < n; i++) {
+        crc = crc_byte(crc, bytes[i]);
+    }
+    return crc;
 }
 
 /* ---- numbers, low byte first whatever the processor does */
@@ -83,18 +92,20 @@ static int32_t get_i16(const uint8_t *from)
     return value < 0x8000 ? value : value - 0x10000;
 }
 
+static int32_t get_i32(const uint8_t *from)
+{
+    const uint32_t bits = get_u32(from);
+    return bits <= INT32_MAX ? (int32_t)bits : -(int32_t)(UINT32_MAX - bits) - 1;
+}
+
 /* ---- frames out */
 
 size_t node_close_frame(uint8_t *out, size_t n)
 {
     const size_t end = n + 1 + CRC_SIZE; /* of the delimiter */
-    uint16_t crc = CRC_START;
     size_t next_zero = end;
 
-    for (size_t i = 1; i <= n; i++) {
-        crc = crc_byte(crc, out[i]);
-    }
-    put_u8(put_u16(&out[n + 1], crc), 0);
+    put_u8(put_u16(&out[n + 1], node_crc(&out[1], n)), 0);
     for (size_t i = end - 1; i >= 1; i--) {
         if (out[i] == 0) {
             out[i] = (uint8_t)(next_zero - i);
@@ -128,8 +139,179 @@ size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME])
     at = put_u8(at, node->hello_session != 0 ? node->kind : (uint8_t)NODE_KIND_TORQUE);
     at = put_u8(at, is->obeys);
     at = put_u16(at, is->rate_limit_mrad_s);
-    put_u16(at, is->angle_limit_100urad);
+    at = put_u16(at, is->angle_limit_100urad);
+    at = put_u8(at, node->start->reset_cause);
+    at = put_u8(at, node->start->flash_good);
+    for (size_t i = 0; i < sizeof node->start->serial; i++) {
+        at = put_u8(at, node->start->serial[i]);
+    }
+    at = put_u32(at, node->guard.steer_limit_counts);
+    at = put_u16(at, node->guard.lean_limit_mrad);
+    put_u16(at, node->guard.torque_step_mNm);
     return node_close_frame(out, HELLO_SIZE);
+}
+
+/* ---- guard, rule 11: whole numbers only, bounded in time, every bit that of guard.py */
+
+#define STILL_TORQUE_mNm 1500
+#define PATIENCE 10u /* 1/s: of 100 ms without a count, or of torques cut */
+#define LEAN_SECONDS 16
+#define RADIAN (1 << 30) /* of the lean */
+#define MRAD 1073742
+#define LEAN_MAX 1686629713 /* pi/2 */
+#define G 642689            /* 2^-16 m/s^2 */
+#define SINE_OF_FORCE 1671  /* 2^-30 per 2^-16 m/s^2 */
+
+/* Downwards, for either sign; C leaves that of a negative number to the compiler. */
+static int64_t shifted(int64_t value, unsigned bits)
+{
+    return value >= 0 ? value >> bits : ~(~value >> bits);
+}
+
+static int32_t clamped(int64_t value, int32_t most)
+{
+    return value > most ? most : value < -most ? -most : (int32_t)value;
+}
+
+static int64_t weighed(const int32_t row[4], const int16_t counts[3])
+{
+    return (int64_t)row[0] * counts[0] + (int64_t)row[1] * counts[1] + (int64_t)row[2] * counts[2] - row[3];
+}
+
+static bool off_scale(const int16_t counts[3])
+{
+    bool off = false;
+
+    for (size_t axis = 0; axis < 3; axis++) {
+        off = off || counts[axis] == INT16_MIN || counts[axis] == INT16_MAX;
+    }
+    return off;
+}
+
+static uint32_t narrower(uint32_t wanted, uint32_t bound)
+{
+    return 0 < wanted && wanted < bound ? wanted : bound;
+}
+
+/* Take the limits of the request into force, and begin to watch anew. */
+static void restart_guard(struct node *node)
+{
+    const struct node_identity *const is = node->identity;
+    struct node_guard *const guard = &node->guard;
+
+    guard->steer_limit_counts = narrower(guard->steer_limit_counts, is->steer_limit_counts);
+    guard->lean_limit_mrad = (uint16_t)narrower(guard->lean_limit_mrad, is->lean_limit_mrad);
+    guard->torque_step_mNm = (uint16_t)narrower(guard->torque_step_mNm, is->torque_step_mNm);
+    node->lean = node->lean_drift = node->lean_samples = 0;
+    node->still = node->cut = 0;
+    node->struck = 0;
+}
+
+static const uint8_t *get_row(const uint8_t *from, int32_t row[4])
+{
+    for (size_t i = 0; i < 4; i++, from += 4) {
+        row[i] = get_i32(from);
+    }
+    return from;
+}
+
+static void take_guard(struct node *node)
+{
+    struct node_guard *const guard = &node->guard;
+    const uint8_t *from = &node->payload[9];
+
+    guard->steer_zero_counts = get_i32(from);
+    guard->steer_limit_counts = get_u32(from + 4);
+    guard->lean_limit_mrad = get_u16(from + 8);
+    guard->torque_step_mNm = get_u16(from + 10);
+    from = get_row(from + 12, guard->roll);
+    from = get_row(from, guard->yaw);
+    from = get_row(from, guard->side);
+    guard->speed_scale = get_i32(from);
+    restart_guard(node);
+}
+
+/* Torque [mN m] of this instant: it follows the one wanted by at most the limit of its change. */
+static int32_t cut_torque(struct node *node, int32_t wanted)
+{
+    const int32_t step = node->guard.torque_step_mNm;
+    const int32_t cut = wanted > node->value + step   ? node->value + step
+                        : wanted < node->value - step ? node->value - step
+                                                      : wanted;
+
+    if (cut != wanted) {
+        node->cut++;
+        if (PATIENCE * node->cut > node->identity->rate_hz) {
+            node->struck |= NODE_GUARD_CHANGE;
+        }
+    } else if (node->cut > 0) {
+        node->cut--;
+    }
+    return cut;
+}
+
+/* Lead the lean of the gyro to the one that holds the bicycle up: sin(lean) = (speed * yaw rate - force) / g. */
+static void lead_lean(struct node *node, const struct node_readings *readings)
+{
+    const struct node_guard *const guard = &node->guard;
+    const int32_t yaw_rate = clamped(shifted(weighed(guard->yaw, readings->gyro_counts), 12), 1 << 26);
+    const int32_t force = clamped(shifted(weighed(guard->side, readings->accel_counts), 12), 1 << 24);
+    const int32_t speed = clamped(shifted((int64_t)readings->wheel_mrad_s * guard->speed_scale, 16), 1 << 21);
+    const int32_t sine = SINE_OF_FORCE * clamped(shifted((int64_t)speed * yaw_rate, 20) - force, G);
+    const int32_t cube = (int32_t)shifted(shifted((int64_t)sine * sine, 30) * sine, 30);
+    const int32_t error = clamped((int64_t)sine + cube / 6 - node->lean, RADIAN);
+    const int32_t settled = LEAN_SECONDS * (int32_t)node->identity->rate_hz;
+    int32_t n, share;
+
+    node->lean_samples += node->lean_samples < settled;
+    n = node->enabled ? settled : node->lean_samples;
+    share = error / (n + 1); /* of the line through n instants: (4 n - 2) / (n (n + 1)) and 6 / (n (n + 1)) */
+    node->lean = clamped((int64_t)node->lean + 4 * (int64_t)share - 2 * share / n, LEAN_MAX);
+    if (n > 1) {
+        node->lean_drift = clamped(node->lean_drift + 6 * 256 * (int64_t)(share / n), RADIAN);
+    }
+}
+
+static void estimate_lean(struct node *node, const struct node_readings *readings)
+{
+    /* a gyro at an end of its scale turns at least as fast as it says */
+    const int64_t turned = weighed(node->guard.roll, readings->gyro_counts) + node->lean_drift;
+
+    node->lean = clamped(node->lean + shifted(turned, 8), LEAN_MAX);
+    if (!off_scale(readings->gyro_counts) && !off_scale(readings->accel_counts) &&
+        readings->wheel_mrad_s != INT32_MIN && readings->wheel_mrad_s != INT32_MAX) {
+        lead_lean(node, readings);
+    }
+}
+
+/* Note what is beyond its limit while the drive is enabled. */
+static void watch(struct node *node, const struct node_readings *readings)
+{
+    const struct node_guard *const guard = &node->guard;
+    const bool pushing = node->enabled && node->kind == NODE_KIND_TORQUE &&
+                         (node->value > STILL_TORQUE_mNm || node->value < -STILL_TORQUE_mNm);
+    const int64_t steer = (int64_t)readings->steer_counts - guard->steer_zero_counts;
+
+    estimate_lean(node, readings);
+    node->still = pushing && readings->steer_counts == node->last_steer ? node->still + 1 : 0;
+    node->last_steer = readings->steer_counts;
+    if (!node->enabled) {
+        return;
+    }
+    if (node->identity->steer_limit_counts > 0) {
+        if (readings->steer_counts == INT32_MIN) {
+            node->struck |= NODE_FAULT_ENCODER;
+        } else if (steer > guard->steer_limit_counts || -steer > guard->steer_limit_counts) {
+            node->struck |= NODE_GUARD_STEER;
+        }
+        if (PATIENCE * node->still >= node->identity->rate_hz) {
+            node->struck |= NODE_GUARD_STILL;
+        }
+    }
+    if (node->identity->lean_limit_mrad > 0 &&
+        (node->lean < 0 ? -node->lean : node->lean) > (int64_t)MRAD * guard->lean_limit_mrad) {
+        node->struck |= NODE_GUARD_LEAN;
+    }
 }
 
 size_t node_sample(struct node *node, const struct node_readings *readings, uint8_t out[NODE_SAMPLE_FRAME])
@@ -150,11 +332,12 @@ size_t node_sample(struct node *node, const struct node_readings *readings, uint
     at = put_u16(at, (uint16_t)readings->torque_mNm);
     at = put_u16(at, readings->bus_mV);
     at = put_u8(at, node->status);
-    at = put_u8(at, node->faults);
+    at = put_u8(at, node->faults | node->struck);
     at = put_u16(at, node->obeyed_seq);
     at = put_u8(at, (uint8_t)(node->rejected & 0xFFu));
     at = put_u8(at, (uint8_t)(node->refused & 0xFFu));
     put_u16(at, seq_high);
+    watch(node, readings);
     for (size_t axis = 0; axis < 3; axis++) { /* their last digits never rest */
         node->salt = node->salt * 1664525u + (uint16_t)readings->gyro_counts[axis];
         node->salt = node->salt * 1664525u + (uint16_t)readings->accel_counts[axis];
@@ -242,6 +425,7 @@ static void take_request(struct node *node)
         node->stranger = 0;
         node->foreign = false;
         node->obeyed_seq = 0;
+        take_guard(node);
     }
     node->hello_session = node->session;
 }
@@ -259,10 +443,10 @@ static bool take_payload(struct node *node, size_t size)
         }
         return size == NODE_COMMAND_SIZE;
     case HELLO_REQUEST:
-        if (size == REQUEST_SIZE) {
+        if (size == NODE_REQUEST_SIZE) {
             take_request(node);
         }
-        return size == REQUEST_SIZE;
+        return size == NODE_REQUEST_SIZE;
     case SAMPLE:
         return size == SAMPLE_SIZE;
     case HELLO:
@@ -318,7 +502,7 @@ static void take_byte(struct node *node, uint8_t byte)
             node->crc = crc_byte(node->crc, node->latest[i & 1u]);
         }
         node->latest[i & 1u] = byte;
-        if (i < NODE_COMMAND_SIZE) {
+        if (i < NODE_REQUEST_SIZE) {
             node->payload[i] = byte;
         }
     } else {
@@ -335,7 +519,7 @@ void node_receive(struct node *node, const uint8_t *bytes, size_t n)
 
 /* ---- rules */
 
-void node_init(struct node *node, const struct node_identity *identity)
+void node_init(struct node *node, const struct node_identity *identity, const struct node_start *start)
 {
     volatile uint8_t *const bytes = (volatile uint8_t *)node; /* volatile: else compilers make a memset of it */
 
@@ -343,6 +527,8 @@ void node_init(struct node *node, const struct node_identity *identity)
         bytes[i] = 0;
     }
     node->identity = identity;
+    node->start = start;
+    restart_guard(node);
 }
 
 /* Rules 7 and 8: what is disabled needs ENABLE off, then on, to come back. */
@@ -356,7 +542,7 @@ static void decide_enabled(struct node *node, bool alive, bool fresh, bool stop_
                 node->tripped = false;
             }
         }
-    } else if (stop_button || node->faults != 0) {
+    } else if (stop_button || node->faults != 0 || node->struck != 0) {
         node->enabled = false;
         node->off_seen = false;
     } else if (node->enabled && !alive) {
@@ -411,13 +597,10 @@ int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t
 
     if (node->enabled && fresh) {
         const int32_t asked = node->command_value;
+        const int32_t wanted = asked > limit ? limit : asked < -limit ? -limit : asked;
 
         saturated = asked >= limit || asked <= -limit; /* rule 9 */
-        if (!saturated) {
-            node->value = asked;
-        } else {
-            node->value = asked > 0 ? limit : -limit;
-        }
+        node->value = node->kind == NODE_KIND_TORQUE ? cut_torque(node, wanted) : wanted;
     } else if (!node->enabled || node->kind != NODE_KIND_ANGLE) { /* an angle is held */
         node->value = 0;
     }

@@ -1,7 +1,7 @@
-/* The node of docs/node-protocol.md, version 3, for any microcontroller: bytes in, commands and bytes out.
+/* The node of docs/node-protocol.md, version 4, for any microcontroller: bytes in, commands and bytes out.
  *
  * C99 without a library: no allocation, no recursion, no clock, no globals that change. Everything the node
- * remembers stands in a `struct node`, which the board keeps; a node is about 100 bytes. At each sampling instant:
+ * remembers stands in a `struct node`, which the board keeps; a node is about 300 bytes. At each sampling instant:
  *
  *     node_receive(&node, bytes, n);                      what has come off the line since the last
  *     value = node_latch(&node, now_us, stop_button, faults);
@@ -27,8 +27,10 @@ extern "C" {
 #define NODE_MAX_PAYLOAD 250u /* bytes; COBS then costs exactly one byte, in front */
 #define NODE_OVERHEAD 4u      /* bytes: COBS, CRC, delimiter */
 #define NODE_SAMPLE_FRAME (40u + NODE_OVERHEAD)
-#define NODE_HELLO_FRAME (48u + NODE_OVERHEAD)
-#define NODE_COMMAND_SIZE 17u /* bytes of payload, the longest the node has to understand */
+#define NODE_HELLO_FRAME (70u + NODE_OVERHEAD)
+#define NODE_COMMAND_SIZE 17u
+#define NODE_REQUEST_SIZE 73u /* bytes of payload, the longest the node has to understand */
+#define NODE_SERIAL_SIZE 12u
 
 enum {
     NODE_STATUS_ENABLED = 1,
@@ -38,6 +40,15 @@ enum {
     NODE_STATUS_FOREIGN = 16
 };
 enum { NODE_FAULT_DRIVE = 1, NODE_FAULT_IMU = 2, NODE_FAULT_ENCODER = 4, NODE_FAULT_BUS = 8 };
+enum { NODE_GUARD_STEER = 16, NODE_GUARD_LEAN = 32, NODE_GUARD_CHANGE = 64, NODE_GUARD_STILL = 128 };
+enum {
+    NODE_RESET_UNKNOWN = 0,
+    NODE_RESET_POWER_ON = 1,
+    NODE_RESET_BROWN_OUT = 2,
+    NODE_RESET_WATCHDOG = 3,
+    NODE_RESET_PIN = 4,
+    NODE_RESET_SOFTWARE = 5
+};
 enum { NODE_COMMAND_ENABLE = 1, NODE_COMMAND_CLEAR = 2 };
 enum { NODE_KIND_TORQUE = 0, NODE_KIND_RATE = 1, NODE_KIND_ANGLE = 2 };
 enum { NODE_OBEYS_TORQUE = 1, NODE_OBEYS_RATE = 2, NODE_OBEYS_ANGLE = 4 };
@@ -53,21 +64,42 @@ struct node_identity {
     uint8_t obeys;                /* NODE_OBEYS_*: kinds of command a session may be opened for */
     uint16_t rate_limit_mrad_s;   /* at most 32767 */
     uint16_t angle_limit_100urad; /* at most 32767, from the encoder's zero */
+    /* bounds of the guard's limits, rule 11; 0 where the board has no encoder, or no inertial sensor and wheel */
+    uint32_t steer_limit_counts; /* from straight ahead */
+    uint16_t lean_limit_mrad;
+    uint16_t torque_step_mNm; /* change of torque per instant */
+};
+
+/* What the board has found out at its start. */
+struct node_start {
+    uint8_t reset_cause; /* NODE_RESET_* */
+    bool flash_good;
+    uint8_t serial[NODE_SERIAL_SIZE]; /* of the processor */
 };
 
 /* What the instruments read at a sampling instant. INT16_MIN and INT16_MAX (INT32_MIN for the 32-bit ones) say
  * "saturated or missing". */
 struct node_readings {
     int16_t gyro_counts[3], accel_counts[3]; /* x, y, z of the sensor */
-    int32_t steer_counts;                    /* not wrapped */
+    int32_t steer_counts;                    /* not wrapped; INT32_MIN for an encoder that is unplugged */
     int32_t wheel_mrad_s;
     int16_t torque_mNm; /* what the drive reports */
     uint16_t bus_mV;    /* its supply */
 };
 
+/* Limits of the guard, and scales by which it knows the lean, as HELLO_REQUEST brings them. */
+struct node_guard {
+    int32_t steer_zero_counts;
+    uint32_t steer_limit_counts;
+    uint16_t lean_limit_mrad, torque_step_mNm;
+    int32_t roll[4], yaw[4], side[4]; /* of x, y, z, and their sum at rest: 2^-38 rad, 2^-32 rad/s, 2^-28 m/s^2 */
+    int32_t speed_scale;              /* 2^-32 m/s per mrad/s */
+};
+
 /* To be read by the board if it cares; written by the functions below only. */
 struct node {
     const struct node_identity *identity;
+    const struct node_start *start;
     /* the session; 0 for none */
     uint32_t session;
     uint32_t nonce; /* of the request that opened it */
@@ -93,16 +125,23 @@ struct node {
     uint8_t status, faults;
     bool enabled, off_seen, tripped, foreign;
     uint32_t commands, trips, refused; /* obeyed so far; times the watchdog has struck; foreign commands */
+    /* guard: limits in force, and what it knows */
+    struct node_guard guard;
+    int32_t lean, lean_drift; /* 2^-30 rad; 2^-38 rad in an instant, against that of the gyro */
+    int32_t lean_samples;
+    int32_t last_steer;
+    uint32_t still, cut; /* instants under torque without a count; whose torque was cut, less those where not */
+    uint8_t struck;      /* faults for which it disabled the drive in this session */
     /* the frame that is coming in */
     uint16_t filled, crc; /* bytes since the delimiter; CRC of all but the latest two */
     uint8_t distance;     /* bytes to the next zero */
     uint8_t latest[2];    /* may be the CRC */
-    uint8_t payload[NODE_COMMAND_SIZE]; /* its beginning */
+    uint8_t payload[NODE_REQUEST_SIZE]; /* its beginning */
     uint32_t frames_ok, rejected;
 };
 
-/* As after power-up: disabled, torque zero, the clock at 0. `identity` must outlive the node. */
-void node_init(struct node *node, const struct node_identity *identity);
+/* As after power-up: disabled, torque zero, the clock at 0. `identity` and `start` must outlive the node. */
+void node_init(struct node *node, const struct node_identity *identity, const struct node_start *start);
 
 /* Take `n` bytes off the line, in their order; a frame may be split anywhere. */
 void node_receive(struct node *node, const uint8_t *bytes, size_t n);
@@ -119,8 +158,12 @@ int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t
 /* Write HELLO if it was asked for; returns its bytes, NODE_HELLO_FRAME, or 0 if it was not. */
 size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME]);
 
-/* Write SAMPLE of the latest instant; returns its bytes, NODE_SAMPLE_FRAME. */
+/* Write SAMPLE of the latest instant; returns its bytes, NODE_SAMPLE_FRAME. The guard looks at the readings, and
+ * disables at the next instant. */
 size_t node_sample(struct node *node, const struct node_readings *readings, uint8_t out[NODE_SAMPLE_FRAME]);
+
+/* CRC-16/CCITT-FALSE of `n` bytes, for the board's check of its flash. */
+uint16_t node_crc(const uint8_t *bytes, size_t n);
 
 /* Turn the payload standing in out[1] to out[n] into a frame, in place; returns its n + NODE_OVERHEAD bytes.
  * n from 1 to NODE_MAX_PAYLOAD. */

@@ -43,6 +43,7 @@ struct iwdg {
 #define ADC1 ((struct adc *)0x40012400u)
 #define DMA1_CHANNEL(k) (&((struct dma_channel *)0x40020008u)[(k)-1])
 #define IWDG ((struct iwdg *)0x40003000u)
+#define UNIQUE_ID ((const volatile uint8_t *)0x1FFFF7E8u) /* 12 bytes */
 #define FLASH_ACR (*(reg *)0x40022000u)
 #define AFIO_MAPR (*(reg *)0x40010004u)
 #define NVIC_ISER0 (*(reg *)0xE000E100u)
@@ -78,6 +79,11 @@ struct iwdg {
 #define RCC_APB2ENR_USART1 BIT(14)
 #define RCC_APB1ENR_TIM2 BIT(0)
 #define RCC_APB1ENR_TIM4 BIT(2)
+#define RCC_CSR_RMVF BIT(24) /* forget the causes of the reset */
+#define RCC_CSR_PINRSTF BIT(26)
+#define RCC_CSR_PORRSTF BIT(27) /* supply below 1.9 V */
+#define RCC_CSR_SFTRSTF BIT(28)
+#define RCC_CSR_IWDGRSTF BIT(29)
 #define FLASH_ACR_LATENCY_2 0x2u
 #define FLASH_ACR_PRFTBE BIT(4)
 #define AFIO_MAPR_TIM2_PB10 (0x2u << 8) /* channels 3 and 4 on PB10 and PB11 */

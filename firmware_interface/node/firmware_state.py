@@ -8,10 +8,19 @@ import numpy as np
 from riderless.firmware_interface.calibration import CALIBRATION, Calibration
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KINDS, RAW
-from riderless.firmware_interface.node.layouts import COMMAND_SCALES, FIRMWARE_NAME_SIZE, HELLO, VALUE_MAX
+from riderless.firmware_interface.node.layouts import (
+    COMMAND_SCALES,
+    FIRMWARE_NAME_SIZE,
+    GUARD,
+    HELLO,
+    RESET_POWER_ON,
+    VALUE_MAX,
+)
 
 _LIMITS_MAX = tuple(VALUE_MAX / scale for scale in COMMAND_SCALES)  # N m, rad/s, rad
 _LIMIT_UNITS = ("N m", "rad/s", "rad")
+# of a twin's guard; those of the example board are in its own file
+STEER_BOUND, LEAN_BOUND = 1.5, 0.9  # rad
 
 FIRMWARE = np.dtype(
     [
@@ -22,6 +31,7 @@ FIRMWARE = np.dtype(
         ("watchdog_us", "i8"),
         ("window", "i8"),  # samples in the watchdog's time: an older one is not answered any more
         ("period_us", "i8"),
+        ("bounds", GUARD),  # of the limits of its guard, which are in `hello`; 0 where it has no such sensor
         # the world outside
         ("stop_button", "u1"),  # 1 while pressed
         ("faults", "u1"),  # FAULT_* bits at present
@@ -44,6 +54,15 @@ FIRMWARE = np.dtype(
         ("refused", "u4"),  # foreign commands
         ("commands", "u4"),  # obeyed so far
         ("hello_pending", "u1"),
+        # guard, see `node.guard`
+        ("guard", GUARD),  # of the request that opened the session
+        ("lean", "i8"),  # 2^-30 rad
+        ("lean_drift", "i8"),  # 2^-38 rad in an instant, against that of the gyro
+        ("lean_samples", "i8"),
+        ("last_steer", "i8"),
+        ("still", "i8"),  # instants under torque without a count of the encoder
+        ("cut", "i8"),  # instants whose torque was cut, less those where it was not
+        ("struck", "u1"),  # FAULT_* bits for which it disabled the drive in this session
         # state
         ("enabled", "u1"),
         ("off_seen", "u1"),  # a command with ENABLE off has come since the last disable
@@ -67,6 +86,8 @@ def new_firmware(
     name: str = "riderless twin",
     rate_limit: float | None = None,
     angle_limit: float | None = None,
+    encoder: bool = True,
+    inertial: bool = True,
 ) -> np.void:
     """Firmware as after power-up, a record of type ``FIRMWARE``.
 
@@ -84,6 +105,8 @@ def new_firmware(
         At most 16 ASCII characters.
     rate_limit, angle_limit : float or None
         rad/s, at most 32.767, and rad, at most 3.2767; None where it does not obey that kind of command.
+    encoder, inertial : bool
+        It carries the steer encoder, the inertial sensor and the wheel; its guard is without those it does not carry.
 
     Raises
     ------
@@ -116,6 +139,13 @@ def new_firmware(
     fw["hello"]["obeys"] = sum(1 << kind for kind, limit in enumerate(limits) if limit is not None)
     fw["hello"]["rate_limit_mrad_s"] = round(COMMAND_SCALES[COMMAND_KIND_RATE] * (rate_limit or 0.0))
     fw["hello"]["angle_limit_100urad"] = round(COMMAND_SCALES[COMMAND_KIND_ANGLE] * (angle_limit or 0.0))
+    fw["hello"]["reset_cause"], fw["hello"]["flash_good"] = RESET_POWER_ON, 1
+    turn = calibration.steer_counts_per_turn * calibration.steer_gear_ratio
+    fw["bounds"]["steer_limit_counts"] = min(round(STEER_BOUND / (2 * np.pi) * turn), 2**31) if encoder else 0
+    fw["bounds"]["lean_limit_mrad"] = round(1e3 * LEAN_BOUND) if inertial else 0
+    fw["bounds"]["torque_step_mNm"] = 2 * fw["hello"]["torque_limit_mNm"]
+    for name in ("steer_limit_counts", "lean_limit_mrad", "torque_step_mNm"):
+        fw["hello"][name] = fw["bounds"][name]
     fw["cal"] = calibration.as_record()
     fw["limits"] = torque_limit, 1e-3 * fw["hello"]["rate_limit_mrad_s"], 1e-4 * fw["hello"]["angle_limit_100urad"]
     fw["watchdog_us"] = 1000 * watchdog_ms

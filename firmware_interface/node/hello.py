@@ -3,6 +3,7 @@
 In plain Python; nothing is urgent yet.
 """
 
+import math
 from dataclasses import dataclass
 
 from riderless.firmware_interface.errors import DeviceError
@@ -13,6 +14,8 @@ from riderless.firmware_interface.messages import (
     COMMAND_KINDS,
 )
 from riderless.firmware_interface.node import reference_codec
+from riderless.firmware_interface.node.guard_limits import GuardLimits
+from riderless.firmware_interface.node.layouts import RESET_CAUSES
 from riderless.firmware_interface.port import SerialPort, ask_and_listen
 
 _LONGEST_FRAME = 300  # bytes: more than any frame, so that one which is cut off here stays too long
@@ -33,9 +36,22 @@ class Hello:
     obeys: int = 1 << COMMAND_KIND_TORQUE  # kinds of command, as bits
     rate_limit: float | None = None  # rad/s, never exceeded; None where it obeys no rate
     angle_limit: float | None = None  # rad from its encoder's zero, never exceeded; None where it obeys no angle
+    reset_cause: str = RESET_CAUSES[0]  # of its latest start
+    flash_good: bool = True  # the check of its program at that start
+    serial: str = ""  # of its processor, in hexadecimal digits
+    # limits of its guard in force; None where it has no such guard
+    steer_limit: float | None = None  # rad of the encoder's shaft, from straight ahead
+    lean_limit: float | None = None  # rad
+    torque_step: float | None = None  # N m, change of torque per instant
 
 
-def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0, kind: int = COMMAND_KIND_TORQUE) -> Hello:
+def ask_hello(
+    port: SerialPort,
+    timeout: float = 1.0,
+    nonce: int = 0,
+    kind: int = COMMAND_KIND_TORQUE,
+    guard: GuardLimits | None = None,
+) -> Hello:
     """Ask the node on a port who it is, until it answers.
 
     Parameters
@@ -47,6 +63,8 @@ def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0, kind: int 
         Of 32 bits, drawn anew for each session that is to be opened; 0 asks only.
     kind : int
         ``COMMAND_KIND_*`` that the session is for.
+    guard : GuardLimits or None
+        Limits of the node's guard in that session; by default its own bounds.
 
     Raises
     ------
@@ -55,11 +73,12 @@ def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0, kind: int 
         drive enabled for somebody else; if it does not obey that kind.
     """
     heard = _Heard()
+    limits = guard.as_fields() if guard is not None else ()
 
     def request(k: int) -> bytes:
         heard.wanted.add((nonce + k) & 0xFFFF)  # an answer to somebody before us has another number
         # the delimiter in front ends whatever a dead controller left half-said
-        return b"\0" + reference_codec.encode(reference_codec.HelloRequest((nonce + k) & 0xFFFF, nonce, kind))
+        return b"\0" + reference_codec.encode(reference_codec.HelloRequest((nonce + k) & 0xFFFF, nonce, kind, *limits))
 
     for data in ask_and_listen(port, request, timeout):
         answer = heard.take(data)
@@ -131,6 +150,14 @@ def hello_in_si(answer: reference_codec.HelloFrame) -> Hello:
         obeys=answer.obeys,
         rate_limit=1e-3 * answer.rate_limit_mrad_s if answer.obeys >> COMMAND_KIND_RATE & 1 else None,
         angle_limit=1e-4 * answer.angle_limit_100urad if answer.obeys >> COMMAND_KIND_ANGLE & 1 else None,
+        reset_cause=RESET_CAUSES[answer.reset_cause if answer.reset_cause < len(RESET_CAUSES) else 0],
+        flash_good=bool(answer.flash_good),
+        serial=answer.serial.hex(),
+        steer_limit=2 * math.pi * answer.steer_limit_counts / max(answer.steer_counts_per_turn, 1)
+        if answer.steer_limit_counts
+        else None,
+        lean_limit=1e-3 * answer.lean_limit_mrad if answer.lean_limit_mrad else None,
+        torque_step=1e-3 * answer.torque_step_mNm if answer.torque_step_mNm else None,
     )
 
 

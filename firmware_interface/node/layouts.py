@@ -10,7 +10,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
+REPLAYED_VERSIONS = (3, 4)  # whose SAMPLE and COMMAND differ by the number of the version alone: their logs replay
 
 FRAME_SAMPLE = 1  # node to computer, one per period
 FRAME_COMMAND = 2  # computer to node, answering a sample
@@ -18,6 +19,9 @@ FRAME_HELLO = 3  # node to computer, when asked
 FRAME_HELLO_REQUEST = 4  # computer to node
 
 FIRMWARE_NAME_SIZE = 16  # bytes
+SERIAL_SIZE = 12  # bytes
+RESET_CAUSES = ("unknown", "power-on", "brown-out", "watchdog", "reset pin", "software")
+RESET_POWER_ON, RESET_BROWN_OUT = 1, 2
 
 # The payloads, byte by byte: little-endian, nothing between the fields.
 _HEADER = [("version", "u1"), ("type", "u1"), ("seq", "<u2")]
@@ -69,9 +73,29 @@ HELLO_LAYOUT = np.dtype(
         ("obeys", "u1"),
         ("rate_limit_mrad_s", "<u2"),
         ("angle_limit_100urad", "<u2"),
+        ("reset_cause", "u1"),
+        ("flash_good", "u1"),
+        ("serial", "u1", (SERIAL_SIZE,)),
+        ("steer_limit_counts", "<u4"),
+        ("lean_limit_mrad", "<u2"),
+        ("torque_step_mNm", "<u2"),
     ]
 )
-HELLO_REQUEST_LAYOUT = np.dtype([*_HEADER, ("nonce", "<u4"), ("kind", "u1")])
+HELLO_REQUEST_LAYOUT = np.dtype(
+    [
+        *_HEADER,
+        ("nonce", "<u4"),
+        ("kind", "u1"),
+        ("steer_zero_counts", "<i4"),
+        ("steer_limit_counts", "<u4"),
+        ("lean_limit_mrad", "<u2"),
+        ("torque_step_mNm", "<u2"),
+        ("roll", "<i4", (4,)),
+        ("yaw", "<i4", (4,)),
+        ("side", "<i4", (4,)),
+        ("speed_scale", "<i4"),
+    ]
+)
 
 # Bytes. Not plain ints: numba compiles a function anew for every literal int it is handed.
 SAMPLE_SIZE = np.int64(SAMPLE_LAYOUT.itemsize)
@@ -100,6 +124,29 @@ HELLO = np.dtype(
         ("obeys", "u1"),  # kinds the node can open a session for: bit k is kind k
         ("rate_limit_mrad_s", "u2"),  # the node never turns the steer faster
         ("angle_limit_100urad", "u2"),  # nor further from its encoder's zero
+        ("reset_cause", "u1"),  # of the latest start, index in RESET_CAUSES
+        ("flash_good", "u1"),  # the check of its program at that start
+        ("serial", "u1", (SERIAL_SIZE,)),  # of the processor
+        # limits of its guard in force; 0 where it has no such guard
+        ("steer_limit_counts", "u4"),  # of the encoder, from straight ahead
+        ("lean_limit_mrad", "u2"),
+        ("torque_step_mNm", "u2"),  # change of torque per instant
+    ],
+    align=True,
+)
+
+# Limits that the guard of the node is given with the request for a session, and the scales for its lean.
+GUARD = np.dtype(
+    [
+        ("steer_zero_counts", "i4"),  # straight ahead
+        ("steer_limit_counts", "u4"),  # to either side; here and below 0 asks for the node's own bound
+        ("lean_limit_mrad", "u2"),
+        ("torque_step_mNm", "u2"),
+        # of x, y and z of the sensor, and their sum at rest
+        ("roll", "i4", (4,)),  # 2^-38 rad in an instant
+        ("yaw", "i4", (4,)),  # 2^-32 rad/s
+        ("side", "i4", (4,)),  # 2^-28 m/s^2, specific force to the right
+        ("speed_scale", "i4"),  # 2^-32 m/s per mrad/s of the wheel
     ],
     align=True,
 )

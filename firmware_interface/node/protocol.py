@@ -1,4 +1,4 @@
-"""Codec of our own protocol, compiled, version 3.
+"""Codec of our own protocol, compiled, version 4.
 
 The protocol runs between the computer and the microcontroller (the *node*).
 
@@ -33,6 +33,7 @@ from riderless.firmware_interface.node.layouts import (
     PROTOCOL_VERSION,
     SAMPLE_LAYOUT,
     SAMPLE_SIZE,
+    SERIAL_SIZE,
     VALUE_MAX,
     laid_over,
 )
@@ -55,12 +56,12 @@ RECEIVER = np.dtype(
 
 
 @njit(cache=True, nogil=True)
-def frame_type(payload, n):
+def frame_type(payload, n, version=PROTOCOL_VERSION):
     """Type of a frame (``FRAME_*``) of ``n`` bytes, or 0 if it is of another version, or its length is wrong.
 
     Runs inside the tick.
     """
-    if n < _HEADER_SIZE or payload[0] != PROTOCOL_VERSION:
+    if n < _HEADER_SIZE or payload[0] != version:
         return 0
     kind = payload[1]
     return kind if kind < FRAME_SIZES.size and FRAME_SIZES[kind] == n else 0
@@ -103,14 +104,22 @@ def encode_sample(raw, out):
 
 
 @njit(cache=True, nogil=True)
-def decode_sample(payload, n, raw):
+def decode_sample(payload, n, raw, version=PROTOCOL_VERSION):
     """Read a SAMPLE payload of ``n`` bytes into a ``RAW`` record.
 
     Returns False, leaving ``raw`` alone, if the payload is anything else.
 
     Runs inside the tick.
+
+    Parameters
+    ----------
+    payload : uint8 array
+    n : int
+    raw : record of type ``RAW``
+    version : int
+        Of the protocol.
     """
-    if frame_type(payload, n) != FRAME_SAMPLE:
+    if frame_type(payload, n, version) != FRAME_SAMPLE:
         return False
     frame = laid_over(payload, 0, SAMPLE_LAYOUT)
     raw.seq = frame.seq
@@ -136,7 +145,7 @@ def decode_sample(payload, n, raw):
 
 
 @njit(cache=True, nogil=True)
-def receive_samples(receiver, rx, n, raw):
+def receive_samples(receiver, rx, n, raw, version=PROTOCOL_VERSION):
     """Take ``rx[:n]`` off the line; the newest sample stays in ``raw``.
 
     Samples missing between two received ones are counted in ``receiver.samples_lost``, a sample that
@@ -152,6 +161,8 @@ def receive_samples(receiver, rx, n, raw):
     n : int
     raw : record of type ``RAW``
         Unchanged if no sample was completed.
+    version : int
+        Of the protocol that the node speaks.
 
     Returns
     -------
@@ -164,9 +175,9 @@ def receive_samples(receiver, rx, n, raw):
         i = next_frame(receiver, rx, i, n)
         if receiver.size == 0:
             continue
-        if decode_sample(receiver.payload, receiver.size, raw):
+        if decode_sample(receiver.payload, receiver.size, raw, version):
             samples += _note_sequence(receiver, raw.seq)
-        elif frame_type(receiver.payload, receiver.size) == 0:
+        elif frame_type(receiver.payload, receiver.size, version) == 0:
             receiver.frames_bad_version += 1
     return samples
 
@@ -189,7 +200,7 @@ def _note_sequence(receiver, seq):
 
 
 @njit(cache=True, nogil=True)
-def encode_command(command, out):
+def encode_command(command, out, version=PROTOCOL_VERSION):
     """Write the COMMAND frame of a ``COMMAND`` record to ``out``; returns its length in bytes.
 
     A value that is not a number never leaves: it goes out as zero with ENABLE off. A value beyond
@@ -203,7 +214,7 @@ def encode_command(command, out):
         value = 0.0
         flags = flags & ~COMMAND_ENABLE
     frame = laid_over(out, 1, COMMAND_LAYOUT)
-    frame.version = PROTOCOL_VERSION
+    frame.version = version
     frame.type = FRAME_COMMAND
     frame.seq = command.seq
     scaled = (1e4 if command.kind == COMMAND_KIND_ANGLE else 1e3) * value
@@ -251,6 +262,13 @@ def encode_hello(hello, out):
     frame.obeys = hello.obeys
     frame.rate_limit_mrad_s = hello.rate_limit_mrad_s
     frame.angle_limit_100urad = hello.angle_limit_100urad
+    frame.reset_cause = hello.reset_cause
+    frame.flash_good = hello.flash_good
+    for k in range(SERIAL_SIZE):
+        frame.serial[k] = hello.serial[k]
+    frame.steer_limit_counts = hello.steer_limit_counts
+    frame.lean_limit_mrad = hello.lean_limit_mrad
+    frame.torque_step_mNm = hello.torque_step_mNm
     return close_frame(out, HELLO_SIZE)
 
 
@@ -264,3 +282,16 @@ def request_nonce(payload):
 def request_kind(payload):
     """Kind of command that a HELLO_REQUEST payload wants a session for."""
     return laid_over(payload, 0, HELLO_REQUEST_LAYOUT).kind
+
+
+@njit(cache=True, nogil=True)
+def request_guard(payload, guard):
+    """Read what a HELLO_REQUEST payload brings for the guard into a ``GUARD`` record."""
+    frame = laid_over(payload, 0, HELLO_REQUEST_LAYOUT)
+    guard.steer_zero_counts = frame.steer_zero_counts
+    guard.steer_limit_counts = frame.steer_limit_counts
+    guard.lean_limit_mrad = frame.lean_limit_mrad
+    guard.torque_step_mNm = frame.torque_step_mNm
+    for i in range(4):
+        guard.roll[i], guard.yaw[i], guard.side[i] = frame.roll[i], frame.yaw[i], frame.side[i]
+    guard.speed_scale = frame.speed_scale

@@ -10,7 +10,7 @@ named tuple whose fields stand in the order of the frame; ``encode`` makes the b
 import struct
 from typing import NamedTuple
 
-VERSION = 3
+VERSION = 4
 
 
 class Sample(NamedTuple):
@@ -63,14 +63,37 @@ class HelloFrame(NamedTuple):
     obeys: int = 1
     rate_limit_mrad_s: int = 0
     angle_limit_100urad: int = 0
+    reset_cause: int = 0
+    flash_good: int = 1
+    serial: bytes = bytes(12)
+    steer_limit_counts: int = 0
+    lean_limit_mrad: int = 0
+    torque_step_mNm: int = 0
 
 
 class HelloRequest(NamedTuple):
-    """Computer to node, the question that HELLO answers."""
+    """Computer to node, the question that HELLO answers, with limits and scales for its guard: ``layouts.GUARD``."""
 
     seq: int
     nonce: int
     kind: int = 0
+    steer_zero_counts: int = 0
+    steer_limit_counts: int = 0
+    lean_limit_mrad: int = 0
+    torque_step_mNm: int = 0
+    roll_x: int = 0
+    roll_y: int = 0
+    roll_z: int = 0
+    roll_zero: int = 0
+    yaw_x: int = 0
+    yaw_y: int = 0
+    yaw_z: int = 0
+    yaw_zero: int = 0
+    side_x: int = 0
+    side_y: int = 0
+    side_z: int = 0
+    side_zero: int = 0
+    speed_scale: int = 0
 
 
 Message = Sample | Command | HelloFrame | HelloRequest
@@ -79,8 +102,8 @@ Message = Sample | Command | HelloFrame | HelloRequest
 LAYOUTS: dict[int, tuple[type, struct.Struct]] = {
     1: (Sample, struct.Struct("<H I 3h 3h i i h H B B H B B H")),
     2: (Command, struct.Struct("<H h H I I B")),
-    3: (HelloFrame, struct.Struct("<H 16s H H H f f I I B B H H")),
-    4: (HelloRequest, struct.Struct("<H I B")),
+    3: (HelloFrame, struct.Struct("<H 16s H H H f f I I B B H H B B 12s I H H")),
+    4: (HelloRequest, struct.Struct("<H I B i I H H 4i 4i 4i i")),
 }
 
 

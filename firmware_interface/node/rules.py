@@ -12,7 +12,7 @@ next sampling instant on::
     plant.advance(T, enabled, dt)            the period that ends now, under the torque latched before
     firmware_receive(fw, decoder, rx, n)     bytes that have come in since
     T = firmware_latch(fw, t)                newest command; watchdog, expiry, limit
-    n = firmware_sample(fw, readings, bus, out)    the sample of this instant
+    n = firmware_sample(fw, readings, bus, out)    the sample of this instant; the guard looks at it
 
 ``twins/faulty_node.py`` goes through these steps with everything that can go wrong in between.
 """
@@ -33,13 +33,15 @@ from riderless.firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from riderless.firmware_interface.node.layouts import FRAME_COMMAND, FRAME_HELLO_REQUEST
+from riderless.firmware_interface.node.guard import cut_torque, forget_guard, restart_guard, watch
+from riderless.firmware_interface.node.layouts import FRAME_COMMAND, FRAME_HELLO_REQUEST, RESET_BROWN_OUT
 from riderless.firmware_interface.node.protocol import (
     decode_command,
     encode_hello,
     encode_sample,
     frame_seq,
     frame_type,
+    request_guard,
     request_kind,
     request_nonce,
 )
@@ -52,12 +54,13 @@ _STRANGE, _ALARMING = 1, 2  # foreign commands: of no consequence, or to be told
 
 @njit(cache=True, nogil=True)
 def open_session(fw, session, kind=COMMAND_KIND_TORQUE):
-    """Let commands of this session and kind count from now on, and none that came before."""
+    """Let commands of this session and kind count from now on, and none that came before, within ``fw.guard``."""
     fw.session, fw.kind = session, kind
     fw.newest.flags = 0
     fw.heard = fw.pending = fw.off_seen = 0
     fw.stranger = fw.foreign = 0
     fw.raw.command_seq = 0
+    restart_guard(fw)
 
 
 @njit(cache=True, nogil=True)
@@ -85,8 +88,7 @@ def firmware_receive(fw, decoder, rx, n):
             decode_command(decoder.payload, decoder.size, fw.incoming)
             _take_command(fw)
         elif kind == FRAME_HELLO_REQUEST:
-            payload = decoder.payload
-            _take_request(fw, frame_seq(payload), request_nonce(payload), request_kind(payload))
+            _take_request(fw, decoder.payload)
         elif kind == 0:
             decoder.frames_bad_version += 1
     fw.rejected = decoder.frames_bad_crc + decoder.frames_bad_length + decoder.frames_bad_version
@@ -134,17 +136,11 @@ def _refuse(fw, alarming):
 
 
 @njit(cache=True, nogil=True)
-def _take_request(fw, seq, nonce, kind):
-    """Note that HELLO is asked for, and open a session if the request brings a nonce and a kind that is obeyed.
-
-    Parameters
-    ----------
-    fw : record of type ``FIRMWARE``
-    seq, nonce, kind : int
-        Of the request.
-    """
+def _take_request(fw, payload):
+    """Note that HELLO is asked for, and open a session if the request brings a nonce and a kind that is obeyed."""
+    nonce, kind = request_nonce(payload), request_kind(payload)
     fw.hello_pending = 1
-    fw.hello.seq = seq
+    fw.hello.seq = frame_seq(payload)
     if kind > COMMAND_KIND_ANGLE or fw.hello.obeys >> kind & 1 == 0:
         nonce = 0
     if nonce != 0 and (nonce != fw.nonce or kind != fw.kind):
@@ -154,6 +150,7 @@ def _take_request(fw, seq, nonce, kind):
         else:
             fw.nonce = nonce
             session = nonce ^ fw.salt
+            request_guard(payload, fw.guard)
             open_session(fw, session if session != 0 else 1, kind)
     fw.hello.session = fw.session if nonce != 0 else 0
     fw.hello.kind = fw.kind if nonce != 0 else 0
@@ -184,8 +181,13 @@ def firmware_latch(fw, t):
     saturated = False
     if fw.enabled and fresh:
         limit = fw.limits[fw.kind]
-        fw.value = min(max(fw.newest.T_cmd, -limit), limit)
+        wanted = min(max(fw.newest.T_cmd, -limit), limit)
         saturated = abs(fw.newest.T_cmd) >= limit
+        if fw.kind == COMMAND_KIND_TORQUE:
+            wanted_mNm = np.int64(np.rint(1e3 * wanted))
+            cut_mNm = cut_torque(fw, wanted_mNm)
+            wanted = wanted if cut_mNm == wanted_mNm else 1e-3 * cut_mNm
+        fw.value = wanted
     elif not fw.enabled or fw.kind != COMMAND_KIND_ANGLE:  # an angle is held
         fw.value = 0.0
     if fw.kind == COMMAND_KIND_TORQUE:
@@ -221,7 +223,7 @@ def _decide_enabled(fw, age_us, fresh):
             fw.off_seen = 1
             if fw.newest.flags & COMMAND_CLEAR:
                 fw.tripped = 0
-    elif fw.stop_button or fw.faults:
+    elif fw.stop_button or fw.faults or fw.struck:
         fw.enabled = 0
         fw.off_seen = 0
     elif fw.enabled and not alive:
@@ -263,14 +265,15 @@ def firmware_sample(fw, readings, bus, out):
 
 @njit(cache=True, nogil=True)
 def firmware_measure(fw, readings, bus):
-    """Fill ``fw.raw`` with the sample of the latest sampling instant; arguments as for `firmware_sample`."""
+    """Measure into ``fw.raw`` at the latest sampling instant, and watch it; arguments as for `firmware_sample`."""
     raw = fw.raw
     to_counts(readings, fw.cal, raw)
     raw.seq = fw.seq & 0xFFFF
     raw.seq_high = np.int64(fw.seq) >> 16
     raw.t_us = fw.now_us & 0xFFFFFFFF
     raw.bus_mV = int(np.rint(1e3 * min(max(bus, 0.0), 65.535)))
-    raw.faults = fw.faults
+    raw.faults = fw.faults | fw.struck  # as the instant was decided
+    watch(fw)
     raw.rejected = fw.rejected & 0xFF
     raw.refused = fw.refused & 0xFF
     fw.seq = (np.int64(fw.seq) + 1) & _U32
@@ -292,6 +295,8 @@ def firmware_restart(fw, t):
     fw.heard_us = 0
     fw.enabled = fw.off_seen = fw.tripped = fw.foreign = 0
     fw.value = fw.T = 0.0
+    fw.hello.reset_cause = RESET_BROWN_OUT
+    forget_guard(fw)
     fw.raw.command_seq = 0
     fw.raw.status = 0
 

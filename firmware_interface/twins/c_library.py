@@ -38,7 +38,16 @@ class Identity(Structure):
         ("obeys", c_uint8),
         ("rate_limit_mrad_s", c_uint16),
         ("angle_limit_100urad", c_uint16),
+        ("steer_limit_counts", c_uint32),
+        ("lean_limit_mrad", c_uint16),
+        ("torque_step_mNm", c_uint16),
     )
+
+
+class Start(Structure):
+    """``struct node_start``."""
+
+    _fields_ = (("reset_cause", c_uint8), ("flash_good", c_bool), ("serial", c_uint8 * 12))
 
 
 class Readings(Structure):
@@ -54,11 +63,27 @@ class Readings(Structure):
     )
 
 
+class Guard(Structure):
+    """``struct node_guard``."""
+
+    _fields_ = (
+        ("steer_zero_counts", c_int32),
+        ("steer_limit_counts", c_uint32),
+        ("lean_limit_mrad", c_uint16),
+        ("torque_step_mNm", c_uint16),
+        ("roll", c_int32 * 4),
+        ("yaw", c_int32 * 4),
+        ("side", c_int32 * 4),
+        ("speed_scale", c_int32),
+    )
+
+
 class FirmwareState(Structure):
     """``struct node``: what the firmware remembers."""
 
     _fields_ = (
         ("identity", POINTER(Identity)),
+        ("start", POINTER(Start)),
         ("session", c_uint32),
         ("nonce", c_uint32),
         ("salt", c_uint32),
@@ -88,19 +113,28 @@ class FirmwareState(Structure):
         ("commands", c_uint32),
         ("trips", c_uint32),
         ("refused", c_uint32),
+        ("guard", Guard),
+        ("lean", c_int32),
+        ("lean_drift", c_int32),
+        ("lean_samples", c_int32),
+        ("last_steer", c_int32),
+        ("still", c_uint32),
+        ("cut", c_uint32),
+        ("struck", c_uint8),
         ("filled", c_uint16),
         ("crc", c_uint16),
         ("distance", c_uint8),
         ("latest", c_uint8 * 2),
-        ("payload", c_uint8 * 17),
+        ("payload", c_uint8 * 73),
         ("frames_ok", c_uint32),
         ("rejected", c_uint32),
     )
 
 
+_STRUCTS = (Identity, Start, Readings, Guard, FirmwareState)
 _LAYOUT = (  # as in host.c
-    *(ctypes.sizeof(kind) for kind in (Identity, Readings, FirmwareState)),
-    *(getattr(kind, name).offset for kind in (Identity, Readings, FirmwareState) for name, _ in kind._fields_),
+    *(ctypes.sizeof(kind) for kind in _STRUCTS),
+    *(getattr(kind, name).offset for kind in _STRUCTS for name, _ in kind._fields_),
 )
 
 
@@ -165,7 +199,7 @@ def load_library(path: Path | None = None) -> ctypes.CDLL:
         raise DeviceError(f"{path} was built from another version of node.h: build it again (`make host`)")
     node, data = POINTER(FirmwareState), POINTER(c_uint8)
     for name, result, arguments in (
-        ("node_init", None, (node, POINTER(Identity))),
+        ("node_init", None, (node, POINTER(Identity), POINTER(Start))),
         ("node_receive", None, (node, data, c_size_t)),
         ("node_latch", c_int32, (node, c_uint32, c_bool, c_uint8)),
         ("node_hello", c_size_t, (node, data)),

@@ -16,8 +16,15 @@ from riderless.firmware_interface.calibration import steer_command, to_counts
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.framing import MAX_FRAME
 from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, FAULT_DRIVE
-from riderless.firmware_interface.node.layouts import COMMAND_SCALES
-from riderless.firmware_interface.twins.c_library import FirmwareState, Identity, Readings, as_c_pointer, load_library
+from riderless.firmware_interface.node.layouts import COMMAND_SCALES, GUARD
+from riderless.firmware_interface.twins.c_library import (
+    FirmwareState,
+    Identity,
+    Readings,
+    Start,
+    as_c_pointer,
+    load_library,
+)
 from riderless.firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, FaultKind, Faults, pack_faults
 from riderless.firmware_interface.twins.faulty_link import fetch, new_mail, post
 from riderless.firmware_interface.twins.twin import active_fault
@@ -46,11 +53,15 @@ class FirmwareInC:
     def __init__(self, firmware: np.void, path: Path | None = None) -> None:
         self.state = FirmwareState()
         self._library, self._firmware = load_library(path), firmware
-        self._identity, self._readings = Identity(), Readings()
+        self._identity, self._start, self._readings = Identity(), Start(), Readings()
         for name, _ in Identity._fields_[1:]:
-            setattr(self._identity, name, firmware["hello"][name].item())
-        self._identity.firmware[:] = firmware["hello"]["firmware"].tolist()
-        self._library.node_init(self.state, self._identity)
+            bounds = firmware["bounds"] if name in GUARD.fields else firmware["hello"]
+            setattr(self._identity, name, bounds[name].item())
+        hello = firmware["hello"]
+        self._identity.firmware[:] = hello["firmware"].tolist()
+        self._start.reset_cause, self._start.flash_good = int(hello["reset_cause"]), bool(hello["flash_good"])
+        self._start.serial[:] = hello["serial"].tolist()
+        self._library.node_init(self.state, self._identity, self._start)
         self.state.salt = firmware["salt"].item()
 
     def receive(self, rx: np.ndarray, n: int) -> None:

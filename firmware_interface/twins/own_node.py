@@ -7,7 +7,7 @@ import secrets
 
 import numpy as np
 
-from riderless.firmware_interface.devices.link import RX_SIZE
+from riderless.firmware_interface.devices.link import ROLE_SENSORS, ROLE_STEER, RX_SIZE
 from riderless.firmware_interface.node.firmware_state import new_firmware
 from riderless.firmware_interface.twins.faults import TO_NODE
 from riderless.firmware_interface.twins.faulty_link import fetch, post
@@ -27,6 +27,8 @@ class _NodeTwin:
             watchdog_ms,
             rate_limit=config.rate_limit,
             angle_limit=config.angle_limit,
+            encoder=bool(config.carries & ROLE_STEER),
+            inertial=config.carries & ROLE_SENSORS == ROLE_SENSORS,
         )
         firmware["salt"] = secrets.randbits(32)  # as the noise since power-up
         self.T, self.enabled = 0.0, False

@@ -25,6 +25,7 @@ from riderless.firmware_interface.child_processes import QUIET_SPAWN
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
 from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.node.guard_limits import GuardLimits
 from riderless.firmware_interface.node.layouts import SAMPLE_SIZE
 from riderless.firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
 from riderless.firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
@@ -88,6 +89,8 @@ class NodeConfig:
     core : str
         Who keeps its rules: "python" (``node/rules.py``), or "c" (``firmware/node.c``), which plays fewer faults
         and exists on a pseudo-terminal only.
+    guard : GuardLimits or None
+        Limits of its guard where no request brings them, in simulated time.
     """
 
     calibration: Calibration = field(default_factory=lambda: Calibration(wheel_radius=0.3))
@@ -100,6 +103,7 @@ class NodeConfig:
     core: str = "python"
     rate_limit: float | None = None
     angle_limit: float | None = None
+    guard: GuardLimits | None = None
 
     def __post_init__(self) -> None:
         self.new_firmware()

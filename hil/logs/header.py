@@ -109,13 +109,13 @@ class RunHeader:
 
     @property
     def node_is_understood(self) -> bool:
-        """True if this version reads the raw bytes: the node, where there is one, spoke today's protocol."""
-        from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+        """True if this version reads the raw bytes: the node, where there is one, spoke a protocol that replays."""
+        from riderless.firmware_interface.node.layouts import REPLAYED_VERSIONS
 
         nodes = [i for i, port in enumerate(self.rig.ports) if port.device == "node"]
         # a loop of version 3 once served nodes of version 2, and told so in their introduction alone
         spoken = {self.protocol, *(self.devices[i].protocol for i in nodes if self.devices)}
-        return not nodes or spoken == {PROTOCOL_VERSION}
+        return not nodes or (len(spoken) == 1 and spoken <= {*REPLAYED_VERSIONS})
 
     @property
     def label(self) -> str:
@@ -223,7 +223,8 @@ class RunHeader:
             return None
 
         def build(entries: Any) -> tuple[Introduction, ...]:
-            made = tuple(typed_values(Introduction, each) for each in entries)
+            # those of before do not say which protocol they speak
+            made = tuple(typed_values(Introduction, {"protocol": self.protocol, **each}) for each in entries)
             if made and len(made) != len(self.rig.ports):
                 raise TypeError(f"{len(made)} introductions at {len(self.rig.ports)} ports")
             return made

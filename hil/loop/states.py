@@ -70,6 +70,7 @@ class Cause(IntEnum):
     BELT_EDGE = 38
     SPEED_DRIVE = 39
     OFF_BELT = 40
+    NODE_GUARD = 41
 
 
 SENTENCES = {
@@ -82,6 +83,7 @@ SENTENCES = {
     Cause.STEER_LIMIT: "the steer angle passed its limit",
     Cause.SPEED_WINDOW: "the forward speed left its window",
     Cause.DEVICE_FAULT: "the device reported a fault",
+    Cause.NODE_GUARD: "the node's own guard disabled the drive: steer, lean, change of torque or a steer that stands",
     Cause.DRIVE_WATCHDOG: "the drive's own watchdog tripped: commands came too late",
     Cause.STOP_BUTTON: "the stop button is pressed",
     Cause.BUS_VOLTAGE: "the drive's supply left its window",

@@ -24,6 +24,7 @@ from riderless.firmware_interface.messages import (
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
     COMMAND_KIND_TORQUE,
+    FAULT_GUARDS,
     STATUS_ENABLED,
     STATUS_FOREIGN,
     STATUS_STOP_BUTTON,
@@ -71,8 +72,9 @@ _B_NAN, _B_STALE, _B_LEAN, _B_STEER = (
     _BIT["lean limit"],
     _BIT["steer limit"],
 )
-_B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_FOREIGN, _B_WENT_OFF = (
+_B_BUTTON, _B_GUARD, _B_FAULT, _B_WATCHDOG, _B_FOREIGN, _B_WENT_OFF = (
     _BIT["stop button"],
+    _BIT["node's guard"],
     _BIT["device fault"],
     _BIT["watchdog tripped"],
     _BIT["foreign commands"],
@@ -172,7 +174,8 @@ def _events(s, limits, news, sample, e):
     on |= 0 if math.isfinite(numbers) else _B_NAN
     on |= 0 if news.silence <= limits.stale else _B_STALE  # what is not a number is stale too
     on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
-    on |= _B_FAULT if sample.faults else 0
+    on |= _B_GUARD if sample.faults & FAULT_GUARDS else 0
+    on |= _B_FAULT if sample.faults & ~FAULT_GUARDS else 0
     on |= _B_WATCHDOG if tripped else 0
     # a computer that stalls lets the watchdog strike, and its late commands are too old: that is no stranger
     on |= _B_FOREIGN if news.strange or (status & STATUS_FOREIGN and not tripped) else 0

@@ -66,6 +66,7 @@ HARD_RULES = (
         Cause.NOT_A_NUMBER,
     ),
     Rule("stop button", "the device says it is pressed", _HARD, Cause.STOP_BUTTON),
+    Rule("node's guard", "the node disabled the drive by a limit of its own", _HARD, Cause.NODE_GUARD),
     Rule("device fault", "the device reports one", _HARD, Cause.DEVICE_FAULT),
     Rule("sensor stuck", "symptom", _HARD, Cause.SENSOR_STUCK),
     Rule("sensor out of range", "symptom", _HARD, Cause.SENSOR_RANGE),

@@ -8,10 +8,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from riderless.firmware_interface.calibration import Calibration
 from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from riderless.firmware_interface.messages import COMMAND_KINDS
 from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+from riderless.hil.rig.guard import guard_of_rig
 from riderless.hil.rig.rig import Rig
 from riderless.models.errors import InputError
 
@@ -133,6 +135,53 @@ def _require_factor(name: str) -> Callable[[Rig, Introduction], None]:
     return require
 
 
+def require_scales(rig: Rig, reported: Introduction) -> None:
+    """Refuse a device whose scales cannot be meant, before they are used; raises InputError."""
+    for name in SCALE_RANGES:
+        _require_scale(name)(rig, reported)
+
+
+def calibrated_by(rig: Rig, imu: Introduction, steer: Introduction) -> Calibration:
+    """Calibration of a rig with the scales that its devices report, where it states none itself."""
+    scales = {
+        "gyro_lsb": imu.gyro_lsb,
+        "accel_lsb": imu.accel_lsb,
+        "steer_counts_per_turn": steer.steer_counts_per_turn,
+    }
+    return rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
+
+
+def _require_guard(name: str, unit: str) -> Callable[[Rig, Introduction], None]:
+    """Make a check that the guard of a node keeps the limit ``name`` as it was told."""
+
+    def require(rig: Rig, reported: Introduction) -> None:
+        limit = getattr(reported, name)
+        if limit is None:
+            return
+        limits = guard_of_rig(rig, calibrated_by(rig, reported, reported))
+        told = {
+            "steer_limit": limits.steer * limits.calibration.steer_gear_ratio,
+            "lean_limit": limits.lean,
+            "torque_step": limits.torque_step,
+        }[name]
+        if not limit <= told + _ROUNDING:
+            raise InputError(
+                f"the guard of the node '{reported.name}' was told a {name.replace('_', ' ')} of {told:.3g} {unit} and "
+                f"keeps {limit:.3g} {unit}: load the firmware of this riderless (make flash in "
+                "firmware_interface/firmware)"
+            )
+
+    return require
+
+
+def _require_flash(rig: Rig, reported: Introduction) -> None:
+    if not reported.flash_good:
+        raise InputError(
+            f"the program in the flash of '{reported.name}' should have the checksum it was built with, but has "
+            "another: load the firmware again (make flash in firmware_interface/firmware)"
+        )
+
+
 def _require_protocol(rig: Rig, reported: Introduction) -> None:
     if reported.protocol != PROTOCOL_VERSION:
         raise InputError(
@@ -219,5 +268,29 @@ REPORTED_VALUES = (
         _require_factor("per_amp"),
     ),
     _ReportedValue("session", _ANY, "number of the session", "commands of another one count for nothing"),
+    _ReportedValue("reset_cause", _ANY, "why the node started last", "text to be read: a brown-out is a weak supply"),
+    _ReportedValue("flash_good", _ANY, "its program has its checksum", "true", _require_flash),
+    _ReportedValue("serial", _ANY, "number of its processor", "text to be read; it tells several nodes apart"),
+    _ReportedValue(
+        "steer_limit",
+        ROLE_STEER,
+        "steer at which the node disarms",
+        "`steer` of the rig and 2 deg, which it is told; or less",
+        _require_guard("steer_limit", "rad"),
+    ),
+    _ReportedValue(
+        "lean_limit",
+        ROLE_IMU,
+        "lean at which the node disarms",
+        "`lean` of the rig and 5 deg, which it is told; or less",
+        _require_guard("lean_limit", "rad"),
+    ),
+    _ReportedValue(
+        "torque_step",
+        ROLE_DRIVE,
+        "change of torque in an instant",
+        "1.2 times `torque_rate` of the rig, which it is told; or less",
+        _require_guard("torque_step", "N m"),
+    ),
     _ReportedValue("protocol", _ANY, "version of our node's protocol", f"{PROTOCOL_VERSION}", _require_protocol),
 )

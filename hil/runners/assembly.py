@@ -12,6 +12,7 @@ from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, new_link
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.messages import COMMAND, RAW, SAMPLE
+from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.loop.clock_offset import TIMEBASE
 from riderless.hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
@@ -41,6 +42,7 @@ def new_loop(
     calibration: np.void,
     devices: Sequence[Introduction] | None = None,
     task: Task = Task(),
+    protocol: int = PROTOCOL_VERSION,
 ) -> LoopState:
     """Assemble a disarmed loop.
 
@@ -56,8 +58,10 @@ def new_loop(
         One for each port, as the devices introduced themselves; by default as our node would.
     task : Task
         What it is to do beside balancing.
+    protocol : int
+        Version of our node's in simulated time, an older one to replay an old log.
     """
-    links = links_of_rig(rig, devices)
+    links = links_of_rig(rig, devices, protocol)
     polled = bool(links["polled"][links["role"] & ROLE_DRIVE != 0].any())
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
@@ -111,9 +115,12 @@ def _law_record(law: Law) -> np.void:
     return record
 
 
-def links_of_rig(rig: Rig, devices: Sequence[Introduction] | None = None) -> np.ndarray:
+def links_of_rig(
+    rig: Rig, devices: Sequence[Introduction] | None = None, protocol: int = PROTOCOL_VERSION
+) -> np.ndarray:
     """Decoder and state of each port, (P,) of LINK_STATE, for devices as of `new_loop`."""
-    devices = devices or [Introduction("node", round(rig.rate), session=SIMULATED_SESSION)] * len(rig.ports)
+    simulated = Introduction("node", round(rig.rate), session=SIMULATED_SESSION, protocol=protocol)
+    devices = devices or [simulated] * len(rig.ports)
     links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, introduction) in enumerate(zip(rig.ports, devices, strict=True)):
         driver, link = device(port.device), new_link()
@@ -122,7 +129,7 @@ def links_of_rig(rig: Rig, devices: Sequence[Introduction] | None = None) -> np.
         link["role"] = port.role
         link["period_us"] = round(1e6 * rig.dt)
         link["polled"] = introduction.rate_hz is None
-        link["session"] = introduction.session
+        link["session"], link["protocol"] = introduction.session, introduction.protocol
         link["scale"], link["per_amp"], link["unit"] = introduction.scale, introduction.per_amp, introduction.unit
         link["axis"] = settings.get("axis", 0)
         link["wheel_axis"] = settings.get("wheel_axis", -1)

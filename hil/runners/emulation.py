@@ -22,6 +22,7 @@ from riderless.firmware_interface.twins.speed.belt import BeltFault
 from riderless.firmware_interface.twins.speed.speaking import new_speed_drive
 from riderless.firmware_interface.twins.twin import TwinConfig
 from riderless.firmware_interface.twins.virtual_node import NodeConfig
+from riderless.hil.rig.guard import guard_of_rig
 from riderless.hil.rig.rig import Rig, RigPort
 from riderless.hil.runners.assembly import SIMULATED_SESSION
 from riderless.hil.runners.lockstep import WIRING
@@ -104,6 +105,7 @@ def emulated_node(rig: Rig) -> NodeConfig:
         bus=emulated_supply(rig),
         rate_limit=_greatest(rig, "rate"),
         angle_limit=_greatest(rig, "angle"),
+        guard=guard_of_rig(rig, rig.calibrated()),
     )
 
 

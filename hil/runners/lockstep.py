@@ -129,6 +129,8 @@ def new_bench(
         wiring["place"], wiring["belt"], wiring["drive"] = 1, 1 + (place is not None), -1
         wiring["ports"] = 1 + (place is not None) + (belt is not None)
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
+    if config.guard is not None:
+        node.firmware["guard"] = config.guard.as_record()
     open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
     return LockstepBench(
         p=plant.p,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from riderless.firmware_interface.kernels import njit
-from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
+from riderless.firmware_interface.node.layouts import REPLAYED_VERSIONS
 from riderless.hil.logs.export import STATE_PREFIX, Told, nobody_told
 from riderless.hil.logs.header import RunHeader
 from riderless.hil.logs.log import Run, run_or_read
@@ -68,12 +68,15 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
         When a driver from outside is not here, or another than the run's.
     """
     if not header.node_is_understood:
+        understood = " or ".join(map(str, REPLAYED_VERSIONS))
         raise InputError(
-            f"wanted a run whose node spoke version {PROTOCOL_VERSION} of its protocol, found one made with another "
+            f"wanted a run whose node spoke version {understood} of its protocol, found one made with another "
             f"version of the node's protocol: replay it with {header.made_by}"
         )
     require_drivers_of(header.rig)
-    return new_loop(header.rig, header.schedule, header.calibration.as_record(), header.devices, header.task)
+    return new_loop(
+        header.rig, header.schedule, header.calibration.as_record(), header.devices, header.task, header.protocol
+    )
 
 
 def replay(

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from riderless.firmware_interface.devices.driver import DeviceRequirements, Intr
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
+from riderless.firmware_interface.node.guard_limits import GuardLimits
 from riderless.firmware_interface.port import SerialPort
 from riderless.firmware_interface.udp_port import open_line
 from riderless.hil.controllers.controller import Controller
@@ -30,7 +32,8 @@ from riderless.hil.logs.writer import RunWriter
 from riderless.hil.loop.tick import LoopState
 from riderless.hil.rig.armable import require_armable, require_time_outs
 from riderless.hil.rig.fitting import require_fitting, require_task
-from riderless.hil.rig.reported_values import require_bounded
+from riderless.hil.rig.guard import guard_of_rig
+from riderless.hil.rig.reported_values import calibrated_by, require_bounded, require_scales
 from riderless.hil.rig.rig import Rig
 from riderless.hil.rig.stable import require_stable
 from riderless.hil.rig.task import Task
@@ -234,9 +237,16 @@ def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introductio
         driver = device(wired.device)
         nonce = 1 + secrets.randbelow(2**32 - 1)
         kind = COMMAND_KINDS.index(rig.drive_kind) if wired.role & ROLE_DRIVE else COMMAND_KIND_TORQUE
-        wants = DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings), nonce, kind)
+        guard = partial(_guard_of_node, rig)
+        wants = DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings), nonce, kind, guard)
         introductions.append(driver.introduce(port, wants))
     return introductions
+
+
+def _guard_of_node(rig: Rig, reported: Introduction) -> GuardLimits:
+    """Limits for the guard of a node that has told the scales of what it carries."""
+    require_scales(rig, reported)
+    return guard_of_rig(rig, calibrated_by(rig, reported, reported))
 
 
 def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
@@ -252,14 +262,8 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
         for part in (ROLE_IMU, ROLE_STEER, ROLE_DRIVE)
     )
     require_bounded(rig, devices)
-    scales = {
-        "gyro_lsb": imu.gyro_lsb,
-        "accel_lsb": imu.accel_lsb,
-        "steer_counts_per_turn": steer.steer_counts_per_turn,
-    }
-    calibration = rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
     watchdog = rig.watchdog if drive.watchdog is None else min(drive.watchdog, rig.watchdog)
-    return replace(rig, watchdog=watchdog), calibration
+    return replace(rig, watchdog=watchdog), calibrated_by(rig, imu, steer)
 
 
 def find_latency_test(rig: Rig, fifo: int) -> Any:

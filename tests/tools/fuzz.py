@@ -128,7 +128,7 @@ class Fuzz:
         self._check_samples(data, cuts, ends[kinds == 1], _bodies(payloads, SAMPLE_BODY, kinds == 1))
         self._check_commands(data, cuts, ends[kinds == 2], _bodies(payloads, COMMAND_BODY, kinds == 2))
         if 4 in kinds:
-            requests = _bodies(payloads, np.dtype("u1,u1,<u2,<u4,u1"), kinds == 4)
+            requests = _bodies(payloads, np.dtype("u1,u1,<u2,<u4,u1,64u1"), kinds == 4)
             self._agree("hello", int(self._node.record["hello"]["seq"]), int(requests["f2"][-1]))
         for guarded in (self._frames, self._samples, self._commands, self._raw, self._node):
             self._agree("memory beside a record untouched", guarded.untouched(), True)

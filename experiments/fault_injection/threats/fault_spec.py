@@ -32,6 +32,7 @@ AT_ONCE_CAUSES = frozenset(  # causes after which the torque is zero in the same
         Cause.LEAN_LIMIT,
         Cause.STEER_LIMIT,
         Cause.DEVICE_FAULT,
+        Cause.NODE_GUARD,
         Cause.DRIVE_WATCHDOG,
         Cause.STOP_BUTTON,
         Cause.SENSOR_STUCK,

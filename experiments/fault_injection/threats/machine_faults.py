@@ -12,6 +12,7 @@ CLOCK_CAUSES = frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED})
 FALL_CAUSES = frozenset(  # what sensors may show of a bicycle that falls
     {
         Cause.LEAN_LIMIT,
+        Cause.NODE_GUARD,
         Cause.STEER_LIMIT,
         Cause.SATURATED,
         Cause.SENSORS_DISAGREE,

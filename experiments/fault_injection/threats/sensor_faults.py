@@ -17,9 +17,9 @@ from riderless.hil.loop.states import Cause
 INERTIAL_AXES = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z")
 UNUSED_AXES = ("theta_dot", "a_x", "a_z")
 LEAN_AND_YAW_GYROS = ("phi_dot", "psi_dot")
-INVALID_CAUSES = frozenset({Cause.SENSOR_RANGE, Cause.SENSOR_STUCK})
+INVALID_CAUSES = frozenset({Cause.SENSOR_RANGE, Cause.SENSOR_STUCK, Cause.DEVICE_FAULT})  # the node misses its encoder
 CONTRADICTION_CAUSES = frozenset({Cause.SENSORS_DISAGREE, Cause.SENSOR_JUMP, Cause.SENSOR_RANGE})
-BALANCE_LOST_CAUSES = frozenset({Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.SATURATED})
+BALANCE_LOST_CAUSES = frozenset({Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.SATURATED, Cause.NODE_GUARD})
 WRONG_READING_CAUSES = CONTRADICTION_CAUSES | BALANCE_LOST_CAUSES
 SPEED_CAUSES = frozenset({Cause.SPEED_WINDOW, Cause.SENSORS_DISAGREE, Cause.SENSOR_RANGE})
 TORQUE_CAUSES = frozenset({Cause.DRIVE_DISOBEYS})

@@ -45,7 +45,7 @@ static void promise(bool kept, const char *what)
 
 static size_t payload(uint8_t *out, uint32_t type, uint32_t seq)
 {
-    const uint8_t head[4] = {3, (uint8_t)type, (uint8_t)(seq & 0xFFu), (uint8_t)(seq >> 8 & 0xFFu)};
+    const uint8_t head[4] = {4, (uint8_t)type, (uint8_t)(seq & 0xFFu), (uint8_t)(seq >> 8 & 0xFFu)};
 
     memcpy(&out[1], head, sizeof head);
     return sizeof head;
@@ -72,9 +72,12 @@ static size_t draw(const struct node *node, uint8_t out[600], uint16_t *seq)
         }
         return n;
     }
-    if (one_in(node->foreign || node->session == 0 ? 4 : 200)) { /* mostly when another session is needed */
+    if (one_in(node->foreign || node->struck != 0 || node->session == 0 ? 4 : 200)) { /* mostly when another session is needed */
         n = put_u32(out, payload(out, 4, any_seq), below(8));
         out[1 + n++] = (uint8_t)below(4);
+        for (const bool any = one_in(10); n < NODE_REQUEST_SIZE;) { /* for the guard: anything, or its own bounds */
+            n = put_u32(out, n, any && one_in(2) ? below(0xFFFFFFFFu) : 0);
+        }
     } else if (one_in(40)) { /* right CRC, anything within */
         n = payload(out, any_type, any_seq);
         for (const size_t end = 1 + below(NODE_MAX_PAYLOAD); n < end; n++) {
@@ -109,7 +112,8 @@ static void check_frame(const uint8_t *frame, size_t n, size_t wanted)
 int main(int count, char **arguments)
 {
     static const uint16_t limits[] = {7000, 0, 1, 32767};
-    struct node_identity identity = {"fuzz", 200, 7000, 25, 1e-4f, 1e-3f, 20000, 7, 6000, 6000};
+    struct node_identity identity = {"fuzz", 200, 7000, 25, 1e-4f, 1e-3f, 20000, 7, 6000, 6000, 0x7FFFFFFFu, 900, 14000};
+    static const struct node_start start = {1, true, {0}};
     struct node *const node = malloc(sizeof *node); /* on the heap: its neighbours are watched */
     const unsigned long instants = count > 2 ? strtoul(arguments[2], NULL, 10) : 100000;
     uint32_t now_us = 0, enabled = 0;
@@ -118,13 +122,15 @@ int main(int count, char **arguments)
     word = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
     identity.torque_limit_mNm = limits[word % 4];
     promise(node != NULL, "there is memory");
-    node_init(node, &identity);
+    node_init(node, &identity, &start);
     for (unsigned long k = 0; k < instants; k++) {
         uint8_t drawn[600], sample[NODE_SAMPLE_FRAME], hello[NODE_HELLO_FRAME];
         struct node_readings readings;
         const uint32_t samples = node->seq;
         const bool stop = one_in(100);
         bool asked, alarmed;
+        uint8_t struck;
+        int32_t before;
         const uint8_t faults = (uint8_t)(one_in(100) ? below(256) : 0);
         int32_t value;
         size_t n;
@@ -143,6 +149,8 @@ int main(int count, char **arguments)
         }
         now_us += one_in(1000) ? below(0xFFFFFFFFu) : one_in(20) ? 5000 * below(10) : 5000;
         alarmed = node->stranger != 0;
+        struck = node->struck;
+        before = node->value;
         value = node_latch(node, now_us, stop, faults);
         promise(value == node->value, "the value is remembered");
         promise(abs(value) <= (node->kind == NODE_KIND_TORQUE ? identity.torque_limit_mNm : 6000),
@@ -153,6 +161,9 @@ int main(int count, char **arguments)
         promise(!node->enabled || !node->tripped, "disabled until the watchdog is cleared");
         promise(!node->enabled || !(node->foreign || alarmed), "disabled by a foreign command");
         promise(!node->enabled || node->session != 0, "disabled without a session");
+        promise(!node->enabled || struck == 0, "disabled by the guard");
+        promise(!node->enabled || node->kind != NODE_KIND_TORQUE || abs(value - before) <= 14000 || value == 0,
+                "a torque follows within its step");
         promise(value == 0 || node->kind == NODE_KIND_ANGLE || node->age_us < 1000u * node->command_expiry_ms,
                 "no torque and no rate after its expiry");
         enabled += node->enabled;
@@ -169,7 +180,7 @@ int main(int count, char **arguments)
             readings.gyro_counts[axis] = (int16_t)((int32_t)below(65536) - 32768);
             readings.accel_counts[axis] = (int16_t)((int32_t)below(3) - 1);
         }
-        readings.steer_counts = one_in(2) ? -(int32_t)below(0x80000000u) : (int32_t)below(0x80000000u);
+        readings.steer_counts = one_in(500) ? INT32_MIN : one_in(2) ? -(int32_t)below(0x80000000u) : (int32_t)below(0x80000000u);
         readings.wheel_mrad_s = (int32_t)below(300) - 100;
         readings.torque_mNm = (int16_t)value;
         readings.bus_mV = (uint16_t)below(65536);

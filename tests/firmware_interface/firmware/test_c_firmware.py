@@ -59,7 +59,8 @@ def said(tell, *arguments) -> bytes:
 @example(reference_codec.decode(FRAMES["SAMPLE"]["line"][:-1]))
 def test_samples_are_those_of_both_codecs(sample):
     library, state = c_library.load_library(), c_library.FirmwareState()
-    library.node_init(state, c_library.Identity())
+    identity, start = c_library.Identity(rate_hz=200), c_library.Start()
+    library.node_init(state, identity, start)
     number = sample.seq_high << 16 | sample.seq
     state.seq, state.now_us = number, sample.t_us
     state.status, state.faults, state.obeyed_seq, state.rejected, state.refused = sample[12:17]
@@ -78,7 +79,9 @@ def test_samples_are_those_of_both_codecs(sample):
 def test_hellos_are_those_of_both_codecs(hello):
     firmware = new_firmware(CALIBRATION)
     for name, value in hello._asdict().items():
-        firmware["hello"][name] = list(value) if name == "firmware" else value
+        firmware["hello"][name] = list(value) if name in ("firmware", "serial") else value
+    for name in ("steer_limit_counts", "lean_limit_mrad", "torque_step_mNm"):
+        firmware["bounds"][name] = firmware["hello"][name]
     hello = hello._replace(kind=hello.kind % 3)
     hello = hello._replace(obeys=hello.obeys | 1 << hello.kind)
     request = reference_codec.HelloRequest(hello.seq, 0 if hello.session == 0 else hello.session ^ 1, hello.kind)
@@ -130,7 +133,7 @@ def test_any_payload_is_unstuffed_wherever_it_is_split(payload, data):
     cut = data.draw(st.integers(0, len(line)))
     core = hear(new_core(), line[:cut], line[cut:])
     assert core.state.frames_ok == 1
-    assert bytes(core.state.payload)[: len(payload)] == payload[:17]
+    assert bytes(core.state.payload)[: len(payload)] == payload[:73]
 
 
 @pytest.mark.parametrize("size", [1, 2, 249, MAX_PAYLOAD])
@@ -153,8 +156,8 @@ def test_extreme_payloads(size, byte):
         reference_codec.frame(FRAMES["COMMAND"]["payload"][:-1]),
         reference_codec.frame(FRAMES["HELLO_REQUEST"]["payload"][:-1]),
         reference_codec.frame(FRAMES["HELLO_REQUEST"]["payload"] + b"\0"),
-        reference_codec.frame(b"\x03\x09\x07\0"),
-        reference_codec.frame(b"\x03"),
+        reference_codec.frame(b"\x04\x09\x07\0"),
+        reference_codec.frame(b"\x04"),
     ],
     ids=lambda garbage: garbage[:8].hex(),
 )

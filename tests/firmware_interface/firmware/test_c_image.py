@@ -39,6 +39,7 @@ USART1, SPI1, ADC1, IWDG = 0x4001_3800, 0x4001_3000, 0x4001_2400, 0x4000_3000
 IDR, ODR, BSRR, BRR = 0x08, 0x0C, 0x10, 0x14
 STOP, READY, DIRECTION, IMU_SELECT = 1 << 12, 1 << 13, 1 << 14, 1 << 4
 SR, CNT, CCR1, BDTR, MOE = 0x10, 0x24, 0x34, 0x44, 1 << 15
+ENCODER, SERIAL = 3 << 6, bytes(range(1, 13))
 PERIOD_us, PWM_TOP, RX_SIZE, CAPTURES = 5000, 3600, 1024, 16
 
 
@@ -65,11 +66,14 @@ class Board:
         self.imu, self.imu_register, self.imu_answer = {}, None, 0xFF
         self.volts = {0: 24.0 / 11, 1: 1.65}
         self.us, self.crystal = 0.0, crystal
+        self.unplugged = False
         self.fed = self.heard = self.rolled = 0
         uc = self.uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.mem_map(FLASH, 64 * 1024)
         uc.mem_write(FLASH, code)
         uc.mem_map(RAM, 20 * 1024)
+        uc.mem_map(0x1FFF_F000, 0x1000)
+        uc.mem_write(0x1FFF_F7E8, SERIAL)
         uc.mmio_map(UNITS, 0x2_4000, self._read, UNITS, self._write, UNITS)
         uc.mmio_map(0xE000_E000, 0x1000, self._read, 0xE000_E000, self._write, 0xE000_E000)
         self.stack, self.reset = (int.from_bytes(code[i : i + 4], "little") for i in (0, 4))
@@ -114,6 +118,8 @@ class Board:
         value = self.word(address)
         if address == RCC:  # what is switched on is ready
             return value | (value & (1 << 16 | 1 << 24)) << 1 if self.crystal else value
+        if address == GPIOB + IDR and self.unplugged:  # its lines follow their pulls
+            return value & ~ENCODER | self.word(GPIOB + ODR) & ENCODER
         if address == RCC + 4:
             return value | (value & 3) << 2
         if address == TIM2 + CNT:
@@ -256,6 +262,7 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
         stop = rng.random() < 0.02
         (board.press if stop else board.release)()
         board.hear(line)
+        board.registers[TIM4 + CNT] = k % 2  # bars that move
         firmware["stop_button"] = stop
         firmware_receive(firmware, decoder, as_bytes(line), len(line))
         T = firmware_latch(firmware, k * PERIOD_us * 1e-6)
@@ -311,6 +318,49 @@ def test_readings(board):
     assert sample.torque_mNm == pytest.approx(1500, abs=20)
     board.volts[1] = 3.3
     assert heard(board.tick())[0].torque_mNm == -32768
+
+
+@pytest.mark.parametrize("lines", [0, 1 << 6, 1 << 7, ENCODER])
+def test_an_unplugged_encoder_is_told_apart_from_one_at_rest(board, lines):
+    board.registers[GPIOB + IDR] = READY | lines
+    (sample,) = heard(board.tick())
+    assert (sample.steer_counts, sample.faults) == (0, 0)
+    board.unplugged = True
+    (sample,) = heard(board.tick())
+    assert (sample.steer_counts, sample.faults) == (-(2**31), FAULT_ENCODER)
+
+
+PIN, POWER, SOFTWARE, WATCHDOG = (1 << bit for bit in (26, 27, 28, 29))
+
+
+@pytest.mark.parametrize(
+    ("flags", "cause"),
+    [(PIN | POWER, 1), (PIN | WATCHDOG, 3), (PIN, 4), (PIN | SOFTWARE, 5), (0, 0)],
+)
+def test_hello_says_why_it_started_and_who_it_is(image, flags, cause):
+    board = Board(image)
+    board.registers[RCC + 0x24] = flags
+    board.start()
+    board.hear(request(1))
+    hello, _ = heard(board.tick())
+    assert (hello.reset_cause, hello.flash_good, hello.serial) == (cause, 1, SERIAL)
+
+
+def test_a_supply_that_came_back_before_the_memory_forgot_is_a_brown_out(board):
+    board.registers[RCC + 0x24] = PIN | POWER
+    board.registers[TIM1 + BDTR] = 0
+    board.start()
+    board.hear(request(1))
+    assert heard(board.tick())[0].reset_cause == 2
+
+
+def test_a_program_with_a_wrong_bit_says_so(image):
+    board = Board(image)
+    at = FLASH + 4 * 30  # of a vector that nobody uses
+    board.uc.mem_write(at, bytes([board.uc.mem_read(at, 1)[0] ^ 1]))
+    board.start()
+    board.hear(request(1))
+    assert heard(board.tick())[0].flash_good == 0
 
 
 @pytest.mark.parametrize("interval_us", [400, 1700, 6300, 31_000, 65_400, 66_000, 300_000])

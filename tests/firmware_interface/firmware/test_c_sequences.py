@@ -1,6 +1,7 @@
 """The firmware in C beside the compiled one, fed alike for long; and over the wraps of clock and number."""
 
 import random
+import struct
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from riderless.firmware_interface.framing import new_decoder
 from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_WATCHDOG
 from riderless.firmware_interface.node import reference_codec
 from riderless.firmware_interface.node.firmware_state import new_firmware
+from riderless.firmware_interface.node.guard_limits import GuardLimits
 from riderless.firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
@@ -42,7 +44,7 @@ class Pair:
         calibration = Calibration(wheel_radius=0.3, torque_sign=sign, steer_sign=sign, steer_offset=rng.gauss(0, 1))
         self.python, c = (new_firmware(calibration, **settings) for _ in range(2))
         self.decoder, self.c, self.core = new_decoder(), c, FirmwareInC(c)
-        self.enabled = self.trips = 0
+        self.enabled = self.trips = self.struck = 0
 
     def step(self, t: float, line: bytes, stop_button: int, faults: int, readings: np.ndarray, bus: float) -> None:
         for firmware in (self.python, self.c):
@@ -67,7 +69,10 @@ class Pair:
             "heard_us",
         ):
             assert self.c[name] == self.python[name], name
+        for name in ("lean", "lean_drift", "lean_samples", "still", "cut", "struck"):
+            assert getattr(self.core.state, name) == self.python[name], name
         self.enabled += int(self.c["enabled"])
+        self.struck |= int(self.python["struck"])
 
 
 class Line:
@@ -103,13 +108,23 @@ class Line:
         return rng.choice((stray, frame, damaged, bytes(damaged[: rng.randrange(15)]), request, request))
 
     def request(self, nonce: int) -> bytes:
+        rng = self.rng
+        limits = GuardLimits(
+            steer=rng.uniform(0.3, 2.0),
+            lean=rng.uniform(0.2, 1.0),
+            torque_step=rng.choice((0.5, 3.0, 40.0)),
+            rate_hz=200,
+            calibration=Calibration(wheel_radius=0.3, gyro_offset=(0.01, 0.02, -0.03), accel_offset=(0.1, -0.2, 0.0)),
+        ).as_fields()
+        anything = struct.unpack("<iIHH13i", rng.randbytes(64))
+        fields = rng.choices(((), limits, anything), (4, 8, 1))[0]
         return reference_codec.encode(
-            reference_codec.HelloRequest(self.rng.randrange(65536), nonce, self.rng.choice((0, 1, 2, 2, 3)))
+            reference_codec.HelloRequest(rng.randrange(65536), nonce, rng.choice((0, 0, 1, 2, 2, 3)), *fields)
         )
 
     def take(self, silent: bool) -> bytes:
         rng = self.rng
-        if (self.node["foreign"] or self.node["session"] == 0) and rng.random() < 0.3:
+        if (self.node["foreign"] or self.node["struck"] or self.node["session"] == 0) and rng.random() < 0.3:
             self.left += b"\0" + self.request(rng.randrange(2**32))
         for _ in range(0 if silent else rng.choice((1, 1, 1, 1, 0, 2, 3))):
             self.left += self.other() if rng.random() < 0.1 else self.command()
@@ -128,12 +143,16 @@ def test_long_sequences_make_the_same_torques_and_bytes(seed):
     line.node = pair.python
     pair.python["seq"] = pair.core.state.seq = 2**32 - 1 - rng.randrange(1500)  # the numbers wrap too
     period = 1 / settings.get("rate_hz", 200)
-    stop_button = faults = silent = 0
+    stop_button = faults = silent = resting = 0
     for k in range(2500):
         stop_button = rng.random() < (0.5 if stop_button else 0.005)
         faults = (rng.randrange(256) if rng.random() < 0.005 else faults) if rng.random() < 0.7 else 0
         silent = rng.random() < (0.8 if silent else 0.02)
-        readings = np.array([rng.gauss(0, rng.choice((1, 1, 1, 1e5))) for _ in range(9)])
+        readings = np.array(
+            [rng.gauss(0, rng.choice((1, 1, 1, 1e5) if rng.random() < 0.05 else (1,))) for _ in range(9)]
+        )
+        readings[6] = resting if rng.random() < 0.6 else 0.1 * readings[6]
+        resting = readings[6]
         if rng.random() < 0.01:
             readings[rng.randrange(9)] = rng.choice((np.nan, np.inf, -np.inf))
         pair.step(t, line.take(bool(silent)), stop_button, faults, readings, rng.choice((24.0, 0.0, -1.0, 70.0)))
@@ -144,6 +163,7 @@ def test_long_sequences_make_the_same_torques_and_bytes(seed):
     assert t > 2**32 * 1e-6
     assert pair.enabled > 200
     assert pair.python["trips"] > 5
+    assert pair.struck
     assert pair.python["refused"] > 50
     assert pair.python["rejected"] > 100
 
@@ -153,7 +173,7 @@ def test_behind_a_bad_line_both_say_the_same():
         Fault(Kind.FLIP, 1, chance=0.1, way=BOTH_WAYS),
         Fault(Kind.SPLIT, 0.002, chance=0.2, way=BOTH_WAYS),
         Fault(Kind.NOISE, 40, chance=0.1, way=TO_NODE),
-        Fault(Kind.VERSION, 4, chance=0.05, way=TO_NODE),
+        Fault(Kind.VERSION, 3, chance=0.05, way=TO_NODE),
         Fault(Kind.REORDER, chance=0.05, way=BOTH_WAYS),
         Fault(Kind.STOP_BUTTON, start=1.0, stop=1.2),
         Fault(Kind.DRIVE_TRIPS, start=2.0, stop=2.2),

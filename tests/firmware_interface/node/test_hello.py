@@ -56,12 +56,12 @@ def test_silent_device(terminal):
         *(
             (
                 reference_codec.frame(bytes([version]) + b"\x01\0\0abc"),  # a sample, as an old node sends them unasked
-                f"version 3, but it speaks version {version}; load the firmware of this riderless "
+                f"version 4, but it speaks version {version}; load the firmware of this riderless "
                 r"\(make flash in firmware_interface/firmware\)$",
             )
-            for version in (1, 2)
+            for version in (1, 2, 3)
         ),
-        (reference_codec.frame(b"\x04\x03\0\0abc"), "version 3, but it speaks version 4; update riderless$"),
+        (reference_codec.frame(b"\x05\x03\0\0abc"), "version 4, but it speaks version 5; update riderless$"),
     ],
 )
 def test_device_that_says_something_else(terminal, says, words):

@@ -26,6 +26,7 @@ def ride(bench, periods: int = 400) -> list[bytes]:
     """Frames of a controller that clears, switches on and makes 5 N m, as recorded on the line."""
     frames = []
     for k in range(periods):
+        bench.readings[6] = 1e-3 * (k % 2)  # bars that move
         frames.append(bench.frame(5.0, COMMAND_CLEAR if k < 5 else COMMAND_ENABLE))
         bench.instant(frames[-1])
     assert bench.status & STATUS_ENABLED

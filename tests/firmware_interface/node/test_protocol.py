@@ -83,7 +83,15 @@ HELLO_7 = {
     "obeys": 0b101,
     "rate_limit_mrad_s": 0,
     "angle_limit_100urad": 6000,
+    "reset_cause": 1,
+    "flash_good": 1,
+    "serial": list(range(1, 13)),
+    "steer_limit_counts": 2611,
+    "lean_limit_mrad": 611,
+    "torque_step_mNm": 3000,
 }
+GUARD_7 = (-100, 2611, 611, 3000, 167772, 0, 0, 0, 0, 0, 2**19, 0, 0, 2**18, 0, 0, 1288490)
+
 MEANING = {
     "SAMPLE": (RAW, SAMPLE_66536, protocol.encode_sample, protocol.decode_sample),
     "COMMAND": (COMMAND, COMMAND_1234, protocol.encode_command, protocol.decode_command),
@@ -132,20 +140,22 @@ def test_worked_hello():
     assert encoded(protocol.encode_hello, record(layouts.HELLO, **HELLO_7)) == line
     hello = reference_codec.decode(line[:-1])
     assert reference_codec.encode(hello) == line
-    assert hello._replace(firmware=b"")._asdict() == {**HELLO_7, "firmware": b""}
-    assert list(hello.firmware) == HELLO_7["firmware"]
+    assert hello._replace(firmware=[*hello.firmware], serial=[*hello.serial])._asdict() == HELLO_7
     payload = FRAMES["HELLO"]["payload"]
     assert protocol.frame_type(as_bytes(payload), len(payload)) == layouts.FRAME_HELLO
 
 
 def test_worked_hello_request():
     line = FRAMES["HELLO_REQUEST"]["line"]
-    request = reference_codec.HelloRequest(7, 0x1234ABCD)
+    request = reference_codec.HelloRequest(7, 0x1234ABCD, 0, *GUARD_7)
     assert reference_codec.decode(line[:-1]) == request
     assert reference_codec.encode(request) == line
     payload = FRAMES["HELLO_REQUEST"]["payload"]
     assert protocol.frame_type(as_bytes(payload), len(payload)) == layouts.FRAME_HELLO_REQUEST
     assert protocol.request_nonce(as_bytes(payload)) == 0x1234ABCD
+    guard = record(layouts.GUARD)
+    protocol.request_guard(as_bytes(payload), guard)
+    assert np.hstack([guard[name] for name in layouts.GUARD.names]).tolist() == [*GUARD_7]
 
 
 def integers(bits: int, signed: bool = False) -> st.SearchStrategy[int]:
@@ -177,6 +187,12 @@ HELLOS = st.builds(
     U32,
     U8,
     U8,
+    U16,
+    U16,
+    U8,
+    st.integers(0, 1),
+    st.binary(min_size=12, max_size=12),
+    U32,
     U16,
     U16,
 )
@@ -218,7 +234,7 @@ def test_hellos_of_the_two_codecs(hello):
     line = reference_codec.encode(hello)
     (payload,) = payloads(new_decoder(), line)
     assert protocol.frame_type(as_bytes(payload), len(payload)) == layouts.FRAME_HELLO
-    said = record(layouts.HELLO, **hello._replace(firmware=list(hello.firmware))._asdict())
+    said = record(layouts.HELLO, **hello._replace(firmware=[*hello.firmware], serial=[*hello.serial])._asdict())
     assert encoded(protocol.encode_hello, said) == line
 
 
@@ -266,10 +282,11 @@ def test_torque_on_the_line_is_a_clamped_whole_number(T):
     [
         b"\x01" + FRAMES["SAMPLE"]["payload"][1:],  # another version
         b"\x02" + FRAMES["SAMPLE"]["payload"][1:],
-        b"\x03\x09" + FRAMES["SAMPLE"]["payload"][2:],  # unknown type
+        b"\x04\x09" + FRAMES["SAMPLE"]["payload"][2:],  # unknown type
         FRAMES["SAMPLE"]["payload"][:-1],
         FRAMES["SAMPLE"]["payload"] + b"\0",
-        b"\x03",
+        b"\x04",
+        b"\x03" + FRAMES["SAMPLE"]["payload"][1:],
         bytes([protocol.PROTOCOL_VERSION, len(protocol.FRAME_SIZES)]) + FRAMES["SAMPLE"]["payload"][2:],
     ],
 )
@@ -333,7 +350,7 @@ def test_newest_of_several_samples_stays():
 
 def test_plain_layouts_have_the_documented_sizes():
     sizes = {kind: 2 + layout.size for kind, (_, layout) in reference_codec.LAYOUTS.items()}
-    assert sizes == {1: 40, 2: 17, 3: 48, 4: 9}
+    assert sizes == {1: 40, 2: 17, 3: 70, 4: 73}
     assert sizes == {
         layouts.FRAME_SAMPLE: layouts.SAMPLE_SIZE,
         layouts.FRAME_COMMAND: layouts.COMMAND_SIZE,

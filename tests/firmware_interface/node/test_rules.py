@@ -281,6 +281,10 @@ def test_hello_is_told_once_for_each_request():
         np.float32(4 * 9.80665 / 32768),
         20000,
         SESSION,
+        reset_cause=1,
+        steer_limit_counts=4775,
+        lean_limit_mrad=900,
+        torque_step_mNm=14000,
     )
     assert firmware_hello(bench.fw, out) == 0
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import fastcrc
 from cobs import cobs
 
-VERSION = 3
-SIZES = {1: 40, 2: 17, 3: 48, 4: 9}  # type of message: bytes of payload
+VERSION = 4
+SIZES = {1: 40, 2: 17, 3: 70, 4: 73}  # type of message: bytes of payload
 LONGEST = 253  # bytes of a frame without its delimiter
 
 Mischief = Callable[[random.Random, bytes, bytes], bytes]  # of a frame and the one before

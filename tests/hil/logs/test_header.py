@@ -159,6 +159,8 @@ def test_bytes_are_read_where_node_and_loop_spoke_todays_protocol(header):
 
     wired = rig_of(ports=(RigPort("/dev/a"),))
     assert understood(wired)
+    assert understood(wired, 3, 3), "that differs by its number alone"
+    assert not understood(wired, 2, 2)
     assert not understood(wired, node=PROTOCOL_VERSION - 1)
     assert not understood(wired, loop=PROTOCOL_VERSION - 1)
     others = read_rig(DOCS / "rigs/vectornav-odrive.toml")

@@ -8,6 +8,7 @@ import pytest
 
 from riderless.firmware_interface.messages import (
     FAULT_DRIVE,
+    FAULT_GUARD_LEAN,
     SAMPLE,
     STATUS_ENABLED,
     STATUS_STOP_BUTTON,
@@ -94,6 +95,7 @@ EVENTS = {
     "not a number": (told(T_req=math.nan), Cause.NOT_A_NUMBER),
     "stale sample": (told(fresh=0, silence=0.0501), Cause.STALE_SAMPLE),
     "stop button": (lambda m: felt(status=m.sample["status"] | STATUS_STOP_BUTTON)(m), Cause.STOP_BUTTON),
+    "node's guard": (felt(faults=FAULT_GUARD_LEAN), Cause.NODE_GUARD),
     "device fault": (felt(faults=FAULT_DRIVE), Cause.DEVICE_FAULT),
     "foreign commands": (told(strange=1), Cause.FOREIGN_COMMANDS),
     "watchdog tripped": (lambda m: felt(status=m.sample["status"] | STATUS_WATCHDOG)(m), Cause.DRIVE_WATCHDOG),

@@ -49,14 +49,21 @@ BAD = {
     "unit": (RIG, (*NO_NUMBERS, 0.0, math.inf), "should have a positive unit"),
     "per_amp": (RIG, (*NO_NUMBERS, 0.0, math.inf), "should have a positive per_amp"),
     "session": (RIG, (0, 2**32 - 1), None),
-    "protocol": (RIG, (0, 1, 2, 4), "should speak protocol version 3"),
+    "reset_cause": (RIG, ("unknown", "brown-out"), None),
+    "flash_good": (RIG, (False,), "should have the checksum it was built with"),
+    "serial": (RIG, ("", 12 * "ff"), None),
+    "steer_limit": (RIG, (math.nan, 0.83, 1.5, math.inf), "was told a steer limit of 0.825 rad and keeps"),
+    "lean_limit": (RIG, (math.nan, 0.61, 1.5, math.inf), "was told a lean limit of 0.607 rad and keeps"),
+    "torque_step": (RIG, (math.nan, 3.1, 14.0, math.inf), "was told a torque step of 3 N m and keeps"),
+    "protocol": (RIG, (0, 1, 2, 3, 5), "should speak protocol version 4"),
 }
 
 
 def test_the_table_has_every_value_that_a_device_reports():
     names = [value.name for value in REPORTED_VALUES]
     assert sorted(names) == sorted(BAD) == sorted(field.name for field in dataclasses.fields(Introduction))
-    of_hello = {name.removesuffix(u) for name in HELLO.names for u in ("_mNm", "_ms", "_mrad_s", "_100urad")} & {*names}
+    units = ("_mNm", "_ms", "_mrad_s", "_100urad", "_mrad", "_counts")
+    of_hello = {name.removesuffix(unit) for name in HELLO.names for unit in units} & {*names}
     assert len(of_hello) == len(HELLO.names) - len({"seq", "firmware", "kind"}), "number, name and kind of the request"
 
 

@@ -5,10 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from riderless.firmware_interface.node.reference_codec import frame, unframe
 from riderless.hil.logs.header import RunHeader
 from riderless.hil.logs.log import RUN_FILE, read_run
 from riderless.hil.loop.limits import RecordedLimits
 from riderless.hil.loop.states import State
+from riderless.hil.loop.wire_tape import new_tape, new_wire, read_tape, write_tape
 from riderless.hil.runners.emulation import Emulation
 from riderless.hil.runners.replay import rebuilt_loop, replay
 from riderless.hil.runners.simulated_run import run_lockstep
@@ -154,12 +156,41 @@ def test_a_log_that_is_cut_is_not_laid_to_another_version(run):
 def test_a_run_in_another_version_of_the_nodes_protocol_is_refused_with_the_commit_that_made_it(run):
     run = made_elsewhere(run)
     header = run.header.to_json()
-    assert header["protocol"] == run.header.protocol == 3
+    assert header["protocol"] == run.header.protocol == 4
     unnamed = {name: value for name, value in header.items() if name != "protocol"}
     served = {**header, "devices": [{"name": "demo (protocol 2, torque only)", "rate_hz": 200, "protocol": 2}]}
-    for other in (unnamed, {**header, "protocol": 2}, {**header, "protocol": 4}, served):
+    for other in (unnamed, {**header, "protocol": 2}, {**header, "protocol": 5}, served):
         with pytest.raises(InputError, match=r"another version of the node's protocol: .*, commit abc123$"):
             replay(dataclasses.replace(run, header=RunHeader(other)))
+
+
+def as_version_3(tape: bytes) -> bytes:
+    """Tape of the same run with a node and a loop of version 3, whose frames of a ride differ by that number alone."""
+
+    def older(data: np.ndarray) -> np.ndarray:
+        frames = [unframe(stuffed) for stuffed in data.tobytes().split(b"\0")[:-1]]
+        return np.frombuffer(b"".join(frame(b"\x03" + payload[1:]) for payload in frames), np.uint8)
+
+    wire, there, out = new_wire(1), np.frombuffer(tape, np.uint8), new_tape(1, len(tape))
+    at = length = 0
+    while at < len(tape):
+        at = read_tape(wire, there, at)
+        for way, sizes in ((wire.rx, wire.n_rx), (wire.tx, wire.n_tx)):
+            older_bytes = older(way[0, : sizes[0]])
+            way[0, : len(older_bytes)], sizes[0] = older_bytes, len(older_bytes)
+        length = write_tape(wire, out, length)
+    return out[:length].tobytes()
+
+
+def test_a_run_of_version_3_is_read_and_replays_bit_for_bit(run):
+    header = {**run.header.to_json(), "protocol": 3}
+    tapes = {k: as_version_3(tape) for k, tape in run.tapes.items()}
+    assert tapes != dict(run.tapes)
+    result = replay(dataclasses.replace(run, header=RunHeader(header), tapes=tapes))
+    assert result.identical, result.sentence
+    assert result.commands == replay(run).commands > 100
+    with pytest.raises(InputError, match=r"bytes sent to the drive differ|became"):
+        raise InputError(replay(dataclasses.replace(run, tapes=tapes)).sentence)
 
 
 def test_the_session_of_each_device_stands_in_the_header():

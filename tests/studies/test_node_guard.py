@@ -1,0 +1,54 @@
+"""A mad host, one of each kind, and healthy rides: the study's own rides, a few of them."""
+
+import numpy as np
+import pytest
+
+from riderless.firmware_interface.messages import (
+    FAULT_GUARD_CHANGE,
+    FAULT_GUARD_LEAN,
+    FAULT_GUARD_STEER,
+    FAULT_GUARD_STILL,
+)
+from riderless.hil.rig.guard import guard_of_rig
+from tests.hil.machine import rig_of
+from tests.studies.node_guard import Madness, healthy_case, ride
+
+SEED = 58
+LIMITS = FAULT_GUARD_STEER | FAULT_GUARD_LEAN
+STRIKES = {
+    Madness.ALTERNATING: FAULT_GUARD_CHANGE,
+    Madness.FROZEN: LIMITS,
+    Madness.OVER: LIMITS,
+    Madness.STILL: FAULT_GUARD_STILL,
+}
+
+
+@pytest.mark.parametrize("madness", Madness)
+@pytest.mark.parametrize("index", [0, 14])
+def test_the_torque_of_a_mad_host_ends_at_the_limit(madness, index):
+    found = ride(healthy_case(SEED, index), madness)
+    assert found.beyond == 0.0
+    assert np.isfinite(found.off_after)
+    assert found.struck & STRIKES[madness]
+    if madness in (Madness.ALTERNATING, Madness.STILL):
+        assert found.off_after < 0.13
+
+
+@pytest.mark.parametrize("index", [4, 9, 12, 14])
+def test_a_healthy_ride_is_not_stopped(index):
+    """Gusts, a speed ramp, strong kicks, friction and play."""
+    assert ride(healthy_case(SEED, index)).struck == 0
+
+
+@pytest.mark.parametrize("index", [0, 10, 17])
+def test_the_lean_of_the_node_is_right_within_5_deg_over_two_minutes(index):
+    found = ride(healthy_case(SEED, index, length=60.0), length=120.0)
+    assert found.struck == 0
+    assert found.lean_error < np.radians(5.0)
+
+
+def test_limits_of_the_guard_are_those_of_the_rig_and_never_wider_than_the_nodes_own():
+    rig = rig_of()
+    guard = guard_of_rig(rig, rig.calibrated()).as_record()
+    assert (guard["lean_limit_mrad"], guard["torque_step_mNm"]) == (607, 3000)
+    assert guard["steer_limit_counts"] == np.ceil(0.825 * 20000 / (2 * np.pi))
