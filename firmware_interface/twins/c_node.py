@@ -55,7 +55,7 @@ class FirmwareInC:
         self._library, self._firmware = load_library(path), firmware
         self._identity, self._start, self._readings = Identity(), Start(), Readings()
         for name, _ in Identity._fields_[1:]:
-            bounds = firmware["bounds"] if name in GUARD.fields else firmware["hello"]
+            bounds = firmware["bounds"] if name in (GUARD.names or ()) else firmware["hello"]
             setattr(self._identity, name, bounds[name].item())
         hello = firmware["hello"]
         self._identity.firmware[:] = hello["firmware"].tolist()

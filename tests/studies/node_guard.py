@@ -34,7 +34,8 @@ MAD_FROM, MAD_FOR = 4.0, 12.0  # s
 LEAN_ERROR = np.radians(5.0)  # of the node's lean
 _LOOK = 10  # ticks
 _RADIAN = 2.0**30  # of the node's lean
-_PUSH, _STEER_TOLERANCE = 2.0, 0.05  # N m; rad that the bars turn in the two periods until the torque is gone
+SOON = 0.011  # s: what one instant measures disables the drive at the next
+_PUSH, _STEER_TOLERANCE = 2.0, 0.05  # N m, rad
 
 
 class Madness(StrEnum):
@@ -57,7 +58,8 @@ class GuardedRide:
     beyond : float
         Longest time [s] of an enabled drive with steer or lean truly beyond the guard's limits and their tolerances.
     off_after : float
-        Time [s] from the takeover until the drive was off for good; infinite if it never was.
+        Time [s] from the takeover until the drive was off for good; infinite if it never was, as on training wheels or
+        in a steady turn, where nothing passes a limit.
     lean_error : float
         Greatest error [rad] of the node's lean while the bicycle rode.
     """
@@ -165,9 +167,9 @@ def main() -> None:
         madness = list(Madness)[index % len(Madness)]
         mad = ride(case, madness)
         counts[madness] += 1
-        counts[f"{madness}: off"] += np.isfinite(mad.off_after)
-        counts[f"{madness}: torque beyond the limits"] += mad.beyond > 0.0
-        if mad.beyond > 0.0 or not np.isfinite(mad.off_after):
+        counts[f"{madness}: on to the end, within the limits"] += mad.off_after == np.inf
+        counts[f"{madness}: torque beyond the limits"] += mad.beyond > SOON
+        if mad.beyond > SOON or mad.off_after == np.inf:
             print(f"mad {index}: {mad}, {madness}, {case.machine}, {case.circumstances}", flush=True)
     for name, count in counts.items():
         print(f"{count:6d}  {name}")

@@ -11,7 +11,7 @@ from riderless.firmware_interface.messages import (
 )
 from riderless.hil.rig.guard import guard_of_rig
 from tests.hil.machine import rig_of
-from tests.studies.node_guard import Madness, healthy_case, ride
+from tests.studies.node_guard import SOON, Madness, healthy_case, ride
 
 SEED = 58
 LIMITS = FAULT_GUARD_STEER | FAULT_GUARD_LEAN
@@ -27,7 +27,7 @@ STRIKES = {
 @pytest.mark.parametrize("index", [0, 14])
 def test_the_torque_of_a_mad_host_ends_at_the_limit(madness, index):
     found = ride(healthy_case(SEED, index), madness)
-    assert found.beyond == 0.0
+    assert found.beyond <= SOON
     assert np.isfinite(found.off_after)
     assert found.struck & STRIKES[madness]
     if madness in (Madness.ALTERNATING, Madness.STILL):

@@ -7,7 +7,7 @@ import pytest
 
 from riderless.experiments.emulation.workstand import start_twin
 from riderless.experiments.terminal.obstacles import ADVICE, beyond_gains, obstacles
-from riderless.firmware_interface.messages import FAULT_ENCODER, STATUS_FOREIGN, STATUS_STOP_BUTTON
+from riderless.firmware_interface.messages import FAULT_ENCODER, FAULT_GUARD_LEAN, STATUS_FOREIGN, STATUS_STOP_BUTTON
 from riderless.hil.design.methods import design
 from riderless.hil.loop.states import Symptom
 from riderless.hil.loop.tick_record import TICK
@@ -35,6 +35,7 @@ SEEN = {  # event of the supervisor's table: a row that shows it, and what must 
     "not a number": (row(phi_est=math.nan), ("not a number", "riderless monitor")),
     "stop button": (row(status=STATUS_STOP_BUTTON), ("stop button is pressed", "release it")),
     "foreign commands": (row(status=STATUS_FOREIGN), ("not this run's", "writes to its port")),
+    "node's guard": (row(faults=FAULT_GUARD_LEAN), ("guard lean", "another session")),
     "device fault": (row(faults=FAULT_ENCODER), ("encoder", "switch the device off and on")),
     "lean limit": (row(phi_est=0.6), ("lean +34.4 deg", "within 5 deg", "hold it upright")),
     "steer limit": (row(delta_est=-0.9), ("steer -51.6 deg", "within 10 deg", "straight")),
