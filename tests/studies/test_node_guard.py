@@ -23,8 +23,19 @@ STRIKES = {
 }
 
 
-@pytest.mark.parametrize("madness", Madness)
-@pytest.mark.parametrize("index", [0, 14])
+@pytest.mark.parametrize(
+    ("madness", "index"),
+    [
+        (Madness.ALTERNATING, 0),
+        (Madness.ALTERNATING, 16),
+        (Madness.FROZEN, 5),
+        (Madness.FROZEN, 17),
+        (Madness.OVER, 10),
+        (Madness.OVER, 14),
+        (Madness.STILL, 3),
+        (Madness.STILL, 15),
+    ],
+)
 def test_the_torque_of_a_mad_host_ends_at_the_limit(madness, index):
     found = ride(healthy_case(SEED, index), madness)
     assert found.beyond <= SOON
