@@ -24,7 +24,7 @@ def require_stop_proof(rig: Rig) -> None:
     """Refuse to arm a rig whose hardware stop was not pressed today, by the clock on the wall; raises InputError."""
     if not rig.stop_proof:
         return
-    proof = read_proofs(proofs_file("stop")).get(_drive_of(rig)) or {}
+    proof = read_proofs(proofs_file("stop")).get(_drive_of(rig), {})
     try:
         pressed = datetime.fromisoformat(proof["utc"]).astimezone()
         if is_recent(proof["utc"], 1.0) and pressed.date() == datetime.now(UTC).astimezone().date():
