@@ -10,10 +10,12 @@ from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
 from riderless.hil.logs.header import SCHEMA_VERSION, RunHeader, header_of, new_header
 from riderless.hil.logs.log import RunWriter, read_run
 from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.observer import MONITOR_RULES
 from riderless.hil.loop.reference import Reference
 from riderless.hil.rig.file import read_rig
 from riderless.hil.rig.rig import RigPort
 from riderless.hil.rig.task import Task
+from riderless.hil.runners.replay import rebuilt_loop
 from riderless.models.errors import InputError
 from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import gains, rig_of
@@ -208,3 +210,12 @@ def test_a_header_with_those_keys_tells_them(rig):
 @pytest.mark.parametrize("wired", [{}, [1], None], ids=str)
 def test_a_rig_that_cannot_be_read_still_tells_that_its_drive_obeyed_a_torque(wired):
     assert RunHeader({"rig": wired}).drive_kind == "torque"
+
+
+def test_a_log_without_rules_of_the_monitor_replays_with_those_of_before(header):
+    content = header.to_json()
+    assert (content["rig"]["rules"], content["rig"]["stop_time"]) == (header.rig.rules, header.rig.stop_time)
+    assert rebuilt_loop(header).observer["rules"] == MONITOR_RULES
+    old = RunHeader({**content, "rig": {name: x for name, x in content["rig"].items() if name != "rules"}})
+    assert old.rig.rules == 1
+    assert rebuilt_loop(old).observer["rules"] == 1

@@ -86,3 +86,17 @@ def test_readings_are_late_by_the_latency(latency):
 def test_instruments_refuse_nonsense(fields, words):
     with pytest.raises(InputError, match=words):
         Instruments(**fields)
+
+
+def test_a_vibration_has_its_size_and_forgets_itself_in_ten_milliseconds():
+    p, s = np.zeros(1, sensors.INSTRUMENTS), np.zeros(1, sensors.INSTRUMENTS_STATE)
+    sensors.Instruments(accel_noise=0.0, vibration=1.4).pack(p[0])
+    shaken = []
+    for k in range(4000):
+        row = np.zeros(1, sensors.READINGS)[0]
+        sensors.apply_instruments(p[0], s[0], 0.005 * k, row)
+        shaken.append((row["a_x"], row["a_y"], row["a_z"]))
+    shaken = np.array(shaken[20:])
+    assert shaken.std(axis=0) == pytest.approx(1.4, rel=0.1)
+    kept = (shaken[1:] * shaken[:-1]).mean(axis=0) / shaken.var(axis=0)
+    assert kept == pytest.approx(np.exp(-0.5), abs=0.05)
