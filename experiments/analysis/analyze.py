@@ -18,7 +18,7 @@ from riderless.experiments.analysis.comparison.compare import (
     windows_by_bicycle,
 )
 from riderless.experiments.analysis.comparison.process_noise import in_random_torques, noise_json, with_process_noise
-from riderless.experiments.analysis.estimators import ESTIMATORS, real_mode, single_mode
+from riderless.experiments.analysis.estimators import ESTIMATOR_GROUP, ESTIMATORS, real_mode, single_mode
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.identification.four_state import NAME as FOUR_STATE
 from riderless.experiments.analysis.identification.four_state import fit_cuts
@@ -31,6 +31,7 @@ from riderless.experiments.analysis.windows.notes import BY_PERSON, PRINTED_ROUN
 from riderless.experiments.analysis.windows.steer_stops import stops_by_bicycle, without_stops
 from riderless.experiments.datatypes import OURS, Comparison, Fit, Rejected, Response, Segment, Window
 from riderless.experiments.theory.modes import kicked_mode
+from riderless.firmware_interface.devices.outside import offered
 from riderless.hil.controllers.controller import NotLinearError
 from riderless.models.errors import InputError
 from riderless.models.linear.resistance import Resistance
@@ -223,7 +224,7 @@ def _in_process_noise(found: Analysis) -> Analysis:
 def require_estimator(name: str | None) -> None:
     """Refuse what is neither an estimator nor None, before anything long is done. Raises InputError."""
     known = (*ESTIMATORS, FOUR_STATE)
-    if name not in (*known, None):
+    if name not in (*known, None) and offered(ESTIMATOR_GROUP, str(name)) is None:
         raise InputError(f"wanted an estimator among {', '.join(known)}, found '{name}'; choose one of them")
 
 

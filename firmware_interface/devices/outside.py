@@ -118,6 +118,11 @@ def outside_twin(name: str) -> Callable[..., Any]:
     return make
 
 
+def offered(group: str, name: str) -> Any:
+    """Load what an installed package offers in a group of entry points; None where none does. Raises DeviceError."""
+    return _load(_entry_point(group, name, ())) if metadata.entry_points(group=group, name=name) else None
+
+
 def twin_file(driver: Path) -> Path:
     """Path of the file with the twin of a driver in a file."""
     return driver.with_name(f"{driver.stem}_twin{DRIVER_SUFFIX}")

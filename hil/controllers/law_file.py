@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib import import_module
+from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from riderless.models.errors import InputError
 from riderless.models.text_file import read_bytes_file, why_unreadable
 
 LAW_SUFFIX = ".py"
+LAW_GROUP = "riderless.controllers"  # of entry points: modules with a law
 _OLD_NAMES = (
     "models",
     "firmware_interface",
@@ -44,13 +46,14 @@ class LawFile(NamedTuple):
 
 
 def name_law(path: str | Path) -> LawFile:
-    """Read a file that a person named, and let the runs that were made with it find it in this process.
+    """Read a file or a packaged law that a person named, and let the runs that were made with it find it here.
 
     Raises
     ------
     InputError
         It cannot be read.
     """
+    path = packaged_law(str(path)) or path
     try:
         data = read_bytes_file(path)
         text = data.decode("utf-8-sig")
@@ -59,6 +62,25 @@ def name_law(path: str | Path) -> LawFile:
     law_file = LawFile(str(path), text, hashlib.sha256(data).hexdigest())
     _named[law_file.sha256] = law_file
     return law_file
+
+
+def packaged_law(name: str) -> str | None:
+    """Path of the module that an installed package offers as a law of that name; None where none does.
+
+    Only packages above the module are imported; the law is read as any other file.
+    """
+    if Path(name).suffix:
+        return None
+    points = metadata.entry_points(group=LAW_GROUP, name=name)
+    if not points:
+        return None
+    if len(points) > 1:
+        raise InputError(f"wanted one package that offers the law {name}, found {len(points)}: uninstall the others")
+    try:
+        spec = find_spec(next(iter(points)).module)
+    except Exception as error:  # whatever the packages above it do
+        raise InputError(f"the law {name} of an installed package stops ({_one_line(error)}): correct it") from None
+    return spec.origin if spec else None
 
 
 def named_laws() -> tuple[LawFile, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from riderless.hil.controllers.controller import Controller
-from riderless.hil.controllers.law_file import LAW_SUFFIX
+from riderless.hil.controllers.law_file import LAW_SUFFIX, packaged_law
 from riderless.models.errors import InputError
 from riderless.models.file_format import load_toml
 from riderless.models.text_file import read_text_file, why_unreadable
@@ -37,6 +37,8 @@ def read_controller(
 ) -> Controller:
     """Read a controller of any kind from its file; a Python file, which a person named, is run.
 
+    A law of an installed package is named by its entry point of the group ``riderless.controllers``.
+
     Parameters
     ----------
     path : str or Path
@@ -48,7 +50,7 @@ def read_controller(
     InputError
         The file cannot be read, or is no controller.
     """
-    if str(path).endswith(LAW_SUFFIX):
+    if str(path).endswith(LAW_SUFFIX) or packaged_law(str(path)):
         from riderless.hil.controllers.compiled import read_law
 
         return read_law(path, bicycle, timing, drive)

@@ -9,6 +9,7 @@ import numpy as np
 
 from riderless.experiments.analysis.estimators import era, log_decrement, real_mode, several_modes, single_mode
 from riderless.experiments.datatypes import Fit
+from riderless.firmware_interface.devices.outside import offered
 from riderless.models.array_types import Array, is_even
 from riderless.models.errors import InputError
 
@@ -19,6 +20,8 @@ ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
     log_decrement.NAME: log_decrement.fit,
     era.NAME: era.fit,
 }
+
+ESTIMATOR_GROUP = "riderless.estimators"  # of entry points: functions of (t, y, near) that return a Fit
 
 # how an estimator that chooses its form fits another motion in the form that it chose for the first
 ALIKE: dict[str, Callable[[Array, Array, Fit], Fit]] = {
@@ -40,7 +43,7 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None 
     y : (n,)
         Lean rate, in any unit.
     name : str
-        One of `ESTIMATORS`.
+        One of `ESTIMATORS`, or of an installed package that offers one of that name in `ESTIMATOR_GROUP`.
     near : Fit, optional
         Fit of nearly the same motion, as of a longer part of it; spares the search and the study of the noise.
 
@@ -49,9 +52,11 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None 
     InputError
         No such estimator, lengths that differ, values that are not finite, or times that are not even.
     """
-    if name not in ESTIMATORS:
+    fit = ESTIMATORS.get(name) or offered(ESTIMATOR_GROUP, name)
+    if fit is None:
         raise InputError(f"wanted an estimator among {', '.join(ESTIMATORS)}, found '{name}'; choose one of them")
-    return ESTIMATORS[name](*_checked(t, y), near)
+    fitted: Fit = fit(*_checked(t, y), near)
+    return fitted
 
 
 def _checked(t: Array, y: Array) -> tuple[Array, Array]:

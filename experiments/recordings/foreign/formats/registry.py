@@ -8,6 +8,7 @@ from pathlib import Path
 
 from riderless.experiments.recordings.foreign.formats import hdf5, mat, mcap, mf4, parquet, rosbag, text, ulog
 from riderless.experiments.recordings.foreign.table import Table
+from riderless.firmware_interface.devices.outside import offered
 from riderless.models.errors import InputError
 from riderless.models.text_file import why_unreadable
 
@@ -22,6 +23,7 @@ FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]
     "MAT": (mat.fits, mat.read),
     "CSV": (text.fits, text.read),
 }
+FORMAT_GROUP = "riderless.formats"  # of entry points, by suffix: readers in packages, for what fits none of these
 RECORDING_SUFFIXES = (  # sought in a folder
     *(".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet", ".gz"),
     *(".mcap", ".bag", ".db3", ".ulg", ".mf4"),
@@ -78,6 +80,10 @@ def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) ->
         if fits(head, path.suffix.lower()):
             return read(path, wanted=wanted, **how)
     suffix = path.suffix.lower()
+    reader = offered(FORMAT_GROUP, suffix.removeprefix(".")) if suffix else None
+    if reader is not None:
+        table: Table = reader(path, wanted=wanted, **how)
+        return table
     usual = "it does not begin as its suffix says: copy it again" if suffix in RECORDING_SUFFIXES else ""
     remedy = SUFFIX_REMEDIES.get(suffix, usual or "convert it to one of them")
     raise InputError(
