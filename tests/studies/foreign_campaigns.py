@@ -19,7 +19,14 @@ from scipy.stats import kstest
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.reports.analyze import analyze
 from riderless.models.errors import InputError
-from tests.reference.foreign_campaigns.generate import MEASURED, ForeignCampaign, draw_campaign, write_campaign
+from tests.reference.foreign_campaigns.generate import (
+    MEASURED,
+    ForeignCampaign,
+    draw_campaign,
+    linear_plant,
+    write_campaign,
+)
+from tests.studies.bending_ride import bending_ride
 
 OF_OWN_SIZE = {"steer_dry_friction": 0.15, "gyro_scale": 0.1}  # SI; no verdict says what it sees of these
 SHARES = {"c": 0.1, "mB": 0.1}  # of the bicycle's own
@@ -44,6 +51,7 @@ FEATURES: dict[str, Callable[[ForeignCampaign], object]] = {
     "friction": lambda c: c.friction > 0.0,
     "gusts": lambda c: c.gusts > 0.0,
     "coasting": lambda c: c.coasts,
+    "bending": lambda c: c.bends,
 }
 
 
@@ -87,7 +95,7 @@ def ask_foreign(campaign: ForeignCampaign) -> ForeignAnswer:
     """Write a campaign's files, and analyse them as `riderless analyze --mapping ... --json` does."""
     folder, begin = Path(tempfile.mkdtemp()), perf_counter()
     try:
-        logs = write_campaign(campaign, folder)
+        logs = write_campaign(campaign, folder, bending_ride if campaign.bends else linear_plant)
         found: dict[str, Any] = analyze(logs, mapping=folder / "mapping.toml").as_json()
     except InputError as error:
         return ForeignAnswer(campaign, why=f"refused: {error}", seconds=perf_counter() - begin)
@@ -114,11 +122,11 @@ def ask_foreign(campaign: ForeignCampaign) -> ForeignAnswer:
 
 
 def plan_foreign(
-    count: int, levels: Sequence[str], laws: Sequence[str], held_out: bool, coasts: bool = False
+    numbers: range, levels: Sequence[str], laws: Sequence[str], coasts: bool = False, bends: bool = False
 ) -> list[ForeignCampaign]:
-    """Draw so many campaigns of each level, its laws in turn; on a belt, or coasting."""
-    numbers = [(2 * i + held_out, level, laws[i % len(laws)]) for level in levels for i in range(count)]
-    return [draw_campaign(*one, coasts) for one in numbers]
+    """Draw campaigns of each level, their laws in turn; on a belt or coasting, of a bicycle that may bend."""
+    drawn = [(n, level, laws[i % len(laws)]) for level in levels for i, n in enumerate(numbers)]
+    return [replace(draw_campaign(*one, coasts), bends=bends) for one in drawn]
 
 
 def with_planted(answer: ForeignAnswer) -> list[ForeignCampaign]:

@@ -14,6 +14,8 @@ def main() -> None:
     parser.add_argument("--laws", default="lean,bare,state", help="with commas between")
     parser.add_argument("--held-out", action="store_true", help="of bicycles and numbers that nobody tunes by")
     parser.add_argument("--coasting", action="store_true", help="slowed by rolling and air in unknown shares")
+    parser.add_argument("--bending", action="store_true", help="coasting, by the nonlinear equations of motion")
+    parser.add_argument("--first", type=int, default=0, help="number of the first campaign, even")
     parser.add_argument("--planted", action="store_true", help="also with one cause after the other planted")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
@@ -40,7 +42,9 @@ def main() -> None:
         return answers
 
     levels, laws = options.levels.split(","), options.laws.split(",")
-    true = ask(plan_foreign(options.campaigns, levels, laws, options.held_out, options.coasting))
+    first = options.first + options.held_out
+    numbers = range(first, first + 2 * options.campaigns, 2)
+    true = ask(plan_foreign(numbers, levels, laws, options.coasting or options.bending, options.bending))
     for name, table in foreign_tables(true).items():
         print(f"\n{name}\n\n{table}")
     if options.planted:

@@ -5,6 +5,7 @@ of a matrix on a grid of 1 ms.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,6 +63,7 @@ class ForeignCampaign:
     drag_area: float = 0.0  # m^2
     drag_share: float = 1.0  # of that force; the rest brakes the rear hub
     drag_height: float = 1.0  # of its place, in heights of the centre of mass
+    bends: bool = False  # rides by the nonlinear equations of motion
 
     @property
     def held_out(self) -> bool:
@@ -72,6 +74,9 @@ class ForeignCampaign:
         """Row (4,) of the law at a speed."""
         k, v0 = self.slope
         return np.array(self.gains) + np.array([0.0, 0.0, k * max(v0 - v, 0.0), 0.0])
+
+
+Plant = Callable[[ForeignCampaign, float, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def totals(p: dict[str, float]) -> SimpleNamespace:
@@ -326,7 +331,16 @@ def step_maps(campaign: ForeignCampaign, v: float, continuous: bool) -> tuple[np
     return step[:6, :6], step[:6, 6:]
 
 
-def record(campaign: ForeignCampaign, v: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def linear_plant(
+    campaign: ForeignCampaign, v: float, lean: np.ndarray, noise: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """States (n, 6), as `ride` has them, and speed (n,)."""
+    return ride(campaign, v, lean, noise)[0], speed_history(campaign, v, len(lean))
+
+
+def record(
+    campaign: ForeignCampaign, v: float, rng: np.random.Generator, plant: Plant = linear_plant
+) -> dict[str, np.ndarray]:
     """Ride once, and write down what the instruments say, in deg, deg/s and m/s."""
     times = [FIRST_PUSH + PUSH_SPACING * i + rng.uniform(0.0, 0.5) for i in range(campaign.pushes)]
     n = round(run_time(campaign) / STEP)
@@ -337,7 +351,7 @@ def record(campaign: ForeignCampaign, v: float, rng: np.random.Generator) -> dic
     lean_wind = campaign.gusts * size * wind
     noise = rng.normal(size=(n, 5)) * [0.001, campaign.steer_noise, campaign.gyro_noise, 0.01, 0.0]
     noise[:, 4] = 0.03 * lean_wind
-    states, _ = ride(campaign, v, size * push_torque(campaign, times, n) + lean_wind, noise)
+    states, speed = plant(campaign, v, size * push_torque(campaign, times, n) + lean_wind, noise)
     rows = np.arange(0, n, round(1.0 / (campaign.log_rate * STEP)))
     gyro = (1.0 + campaign.planted.get("gyro_scale", 0.0)) * states[rows, GYRO] + campaign.bias
     gyro += campaign.gyro_noise * rng.normal(size=len(rows))
@@ -349,11 +363,11 @@ def record(campaign: ForeignCampaign, v: float, rng: np.random.Generator) -> dic
     columns = {
         "time_s": STEP * rows,
         "gyro_x": np.degrees(gyro),
-        "speed": speed_history(campaign, v, n)[rows] + 0.01 * rng.normal(size=len(rows)),
+        "speed": speed[rows] + 0.01 * rng.normal(size=len(rows)),
         "steer": np.degrees(steer),
         "button": np.any((since >= 0.0) & (since < 0.1), axis=1).astype(float),
     }
-    there = rng.random(len(rows)) >= campaign.missing
+    there = (rng.random(len(rows)) >= campaign.missing) & np.isfinite(steer)  # until it falls
     return {name: values[there] for name, values in columns.items()}
 
 
@@ -362,8 +376,8 @@ def mapping_text(campaign: ForeignCampaign) -> str:
     k, v0 = campaign.slope
     stated = {"steer_into_lean": k, "v0": v0} if campaign.law == "lean" else {}
     stated |= {name: gain for name, gain in zip(STATES, campaign.gains, strict=True) if gain}
-    # a lab measures from the motion to its torque: the gyro's lag is part of that
-    stated |= {"delay_s": campaign.delay + campaign.gyro_lag, "rate_hz": campaign.law_rate}
+    # a lab measures from the motion to its torque: the gyro's lag is part of that, where the law reads the gyro
+    stated |= {"delay_s": campaign.delay + campaign.gyro_lag * (campaign.law_rate > 0), "rate_hz": campaign.law_rate}
     stated |= {"drive_lag_s": campaign.drive_lag}
     keys = ", ".join(f"{name} = {value!r}" for name, value in stated.items())
     law = "" if campaign.law == "bare" else f"law = {{ {keys} }}\nstd = {{ more_delay = 0.002 }}\n"
@@ -377,7 +391,7 @@ def mapping_text(campaign: ForeignCampaign) -> str:
     )
 
 
-def write_campaign(campaign: ForeignCampaign, folder: Path) -> list[Path]:
+def write_campaign(campaign: ForeignCampaign, folder: Path, plant: Plant = linear_plant) -> list[Path]:
     """Write bicycle, mapping and logs into a folder; gives the logs."""
     folder.mkdir(parents=True, exist_ok=True)
     rng, logs = np.random.default_rng([campaign.number, 1]), []
@@ -387,7 +401,7 @@ def write_campaign(campaign: ForeignCampaign, folder: Path) -> list[Path]:
     (folder / "mapping.toml").write_text(mapping_text(campaign), encoding="utf-8")
     for v in campaign.speeds:
         for run in range(campaign.runs):
-            columns = record(campaign, v, rng)
+            columns = record(campaign, v, rng, plant)
             logs.append(folder / f"run_{v:.2f}_{run + 1}.csv")
             table = np.column_stack(list(columns.values()))
             np.savetxt(logs[-1], table, "%.6g", ",", header=",".join(columns), comments="")
