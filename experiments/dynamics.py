@@ -69,7 +69,6 @@ class Mechanics:
 
 
 SLOWING = -0.2  # m/s^2, for the difference quotient of `Dynamics.by_acceleration`; the change is in proportion to 1e-5
-RETARDING = 10.0  # N, for those of `Dynamics.by_retarding`
 SAMPLED_LOOP = "whole sampled loop, "  # how the name of every controller's dynamics begins
 
 
@@ -320,21 +319,23 @@ class Theory:
         """Dynamics of a machine, with what a changing speed makes of them."""
         dynamics = self.build(variant, more_delay)
 
-        def changed_by(step: float, **changes: Any) -> Callable[[float], Array]:
-            other = cache(lambda: self.build(replace(variant, **changes), more_delay))
-            return cache(lambda v: (other().matrix(v) - dynamics.matrix(v)) / step)
+        at = cache(dynamics.matrix)
 
         def forces(a: float) -> RetardingForces:
             return variant.resistance.forces(variant.bicycle, variant.speed_scale * a, self.on_belt)
 
-        before = variant.retarding
-        by_rolling = changed_by(RETARDING, retarding=before._replace(rolling=before.rolling + RETARDING))
-        by_rest = changed_by(RETARDING, retarding=before._replace(rest=before.rest + RETARDING))
+        @cache
+        def other(acceleration: float, retarding: RetardingForces) -> Dynamics:
+            changed = replace(variant, acceleration=acceleration, retarding=retarding)
+            return self.build(changed, more_delay)
 
+        @cache
+        def by_acceleration(v: float) -> Array:
+            return (other(SLOWING, variant.retarding).matrix(v) - at(v)) / SLOWING
+
+        @cache
         def by_retarding(v: float, a: float) -> Array:
-            change = np.subtract(forces(a), before)
-            parts = [force * effect(v) for force, effect in zip(change, (by_rolling, by_rest), strict=True) if force]
-            return sum(parts, np.zeros_like(dynamics.matrix(v)))
+            return other(0.0, forces(a)).matrix(v) - at(v)
 
         def heading(v: float, a: float) -> tuple[Array, Array]:
             column, row = np.zeros((2, len(dynamics.states)))
@@ -347,7 +348,7 @@ class Theory:
 
         return replace(
             dynamics,
-            by_acceleration=changed_by(SLOWING, acceleration=SLOWING),
+            by_acceleration=by_acceleration,
             by_retarding=by_retarding if self.resistance else None,
             heading=heading if self.on_belt or variant.resistance.balance != "frame" else None,
             on_belt=self.on_belt,
