@@ -47,7 +47,10 @@ USUAL_STUDY: Mapping[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class StudiedPlan:
-    """Values and standard deviations (q,) that one plan ended with for one seed, beside the truth; SI."""
+    """Values and standard deviations (q,) that one plan ended with for one seed, beside the truth; SI.
+
+    ``by_noise`` (q,) are the deviations without the model's own error.
+    """
 
     seed: int
     plan: str
@@ -55,6 +58,7 @@ class StudiedPlan:
     truth: Array
     values: Array
     stds: Array
+    by_noise: Array
 
     @property
     def z(self) -> Array:
@@ -62,18 +66,35 @@ class StudiedPlan:
         return (self.values - self.truth) / self.stds
 
 
-def study_chosen_runs(seeds: Sequence[int]) -> Iterator[StudiedPlan]:
-    """Run the three plans for each seed, which draws a drive gain and the noise, in simulated time."""
+def study_chosen_runs(
+    seeds: Sequence[int], model: str = "linear", most_lean_deg: float = 2.5, plans: Sequence[str] = PLANS
+) -> Iterator[StudiedPlan]:
+    """Run plans for each seed, which draws a drive gain and the noise, in simulated time.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+    model : {"linear", "nonlinear"}
+        Of the emulated bicycle.
+    most_lean_deg : float
+        By a kick.
+    plans : sequence of str
+        Those of `PLANS` to be run; what is chosen first, for the table divides by it.
+    """
+    (protocol,) = USUAL_STUDY["protocol"]
+    study = {**USUAL_STUDY, "model": model, "protocol": [{**protocol, "most_lean_deg": most_lean_deg}]}
     for seed in seeds:
         gain = 1.0 + GAIN_SPREAD * float(np.random.default_rng(seed).standard_normal())
-        campaign = plan_campaign({**USUAL_STUDY, "seed": seed, "emulated": {"drive_gain": gain}})
+        campaign = plan_campaign({**study, "seed": seed, "emulated": {"drive_gain": gain}})
         assert campaign.learning is not None, "the study is of campaigns that run themselves"
         first = Course(campaign.conditions, campaign.learning)
         truth = np.array([{**first.nominal, "drive_gain": gain}[label] for label in first.goal.labels])
         labels = {"chosen": None, "best grid": best_grid(campaign, first), "all in turn": all_in_turn(first)}
-        for plan, given in labels.items():
-            course = course_by_labels(campaign, given)
-            yield StudiedPlan(seed, plan, len(course.steps), truth, course.values, course.known.stds)
+        for plan in plans:
+            course = course_by_labels(campaign, labels[plan])
+            known = course.known
+            by_noise = course.goal.stds(known.by_noise)
+            yield StudiedPlan(seed, plan, len(course.steps), truth, course.values, known.stds, by_noise)
 
 
 def course_by_labels(campaign: Campaign, labels: Sequence[str] | None) -> Course:
@@ -122,7 +143,7 @@ def chosen_runs_table(found: Sequence[StudiedPlan], labels: Sequence[str]) -> st
     rows = []
     of = {plan: [one for one in found if one.plan == plan] for plan in PLANS}
     least = np.array([one.stds for one in of["chosen"]])
-    for plan, own in of.items():
+    for plan, own in ((plan, own) for plan, own in of.items() if own):
         stds, z = np.array([one.stds for one in own]), np.array([one.z for one in own])
         cells = [plan, f"{np.mean([one.runs for one in own]):.1f}"]
         for i in range(len(labels)):
