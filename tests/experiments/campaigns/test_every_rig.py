@@ -14,6 +14,7 @@ def test_there_are_twelve():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("_unreported")  # a report takes four fifths of the time
 @pytest.mark.parametrize("name", RIGS)
 def test_a_rig_flies_in_simulated_time(name, tmp_path):
     rig = read_rig(DOCS / "rigs" / f"{name}.toml")
