@@ -67,3 +67,9 @@ def utc_now() -> str:
 def is_recent(utc: str, max_age_days: float) -> bool:
     """Tell whether a time as of `utc_now` is past, and not longer ago than so many days; raises ValueError."""
     return timedelta() <= datetime.now(UTC) - datetime.fromisoformat(utc) <= timedelta(days=max_age_days)
+
+
+def is_today(utc: str) -> bool:
+    """Tell whether a time as of `utc_now` is past, and of this day by the clock on the wall; raises ValueError."""
+    then, now = datetime.fromisoformat(utc).astimezone(), datetime.now(UTC).astimezone()
+    return then <= now and then.date() == now.date()

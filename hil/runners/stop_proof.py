@@ -5,11 +5,10 @@ A stop that fails shows only when it is needed, so a machine is armed only on a 
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
 
 from riderless.firmware_interface.devices.link import ROLE_DRIVE
 from riderless.hil.rig.rig import Rig
-from riderless.hil.runners.kept_proofs import is_recent, keep_proof, proofs_file, read_proofs, utc_now
+from riderless.hil.runners.kept_proofs import is_today, keep_proof, proofs_file, read_proofs, utc_now
 from riderless.models.errors import InputError
 
 WITHOUT = "without_stop_proof"  # in a log's header: armed without it, as somebody asked for
@@ -26,8 +25,7 @@ def require_stop_proof(rig: Rig) -> None:
         return
     proof = read_proofs(proofs_file("stop")).get(_drive_of(rig), {})
     try:
-        pressed = datetime.fromisoformat(proof["utc"]).astimezone()
-        if is_recent(proof["utc"], 1.0) and pressed.date() == datetime.now(UTC).astimezone().date():
+        if is_today(proof["utc"]):
             return
     except (KeyError, TypeError, ValueError):
         pass
