@@ -136,8 +136,8 @@ def _searched(search: ParameterSearch, group: Sequence[Comparison], counts: Sequ
     J = search.jacobian(z, D)
     for _ in range(GAUSS_NEWTON_STEPS):
         root = _whitening(pooled, counts)
-        A, b = root @ J, root @ (left.ravel() + J @ (D.T @ z))
-        best = D @ np.linalg.solve(A.T @ A + np.eye(D.shape[1]), A.T @ b)
+        A = root @ J @ D.T
+        best = search.best(z, np.eye(len(z)) + A.T @ A, A.T @ (root @ left.ravel()) - z)
         if np.linalg.norm(best - z) < SEARCH_SETTLED:
             break
         z, like, covariances = search.step(z, best)

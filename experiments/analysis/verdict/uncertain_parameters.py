@@ -9,7 +9,7 @@ with y the measured eigenvalues, like(p) what the same estimator finds in the sa
 covariance of their difference and P that of the parameters. It is chi-square distributed as (y - like)'
 (S + J P J')^-1 (y - like) is where like(p) is linear; S is small beside what the deviations do, so the curvature of
 like(p) shows, and a few Gauss-Newton steps are made. Only combinations of parameters that move the prediction by a
-tenth of its noise or more are searched; the others stay.
+tenth of its noise or more are searched; the others stay. Quantities of the machine stay within their ranges.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
 
 from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators import eigenvalue_alike
@@ -34,6 +35,7 @@ PARAMETER_STEP = 0.1  # of a standard deviation, for difference quotients
 LEAST_SINGULAR_VALUE = 0.1  # standard deviations of the noise that a direction moves the prediction by, or it is left
 LARGEST_STEP = 2.0  # standard deviations of the parameters, all together, in one Gauss-Newton step
 MOTION_STEPS = 4  # of output error, for another place to search from
+RANGE_USED = 1.0 - 1e-9  # of the way to the edge of a range, so that rounding does not lead across
 SMALLEST_SHARE = 1e-2  # half of a step that no bicycle can follow is tried instead, down to this share
 
 
@@ -82,6 +84,9 @@ class ParameterSearch:
         self._std = np.array(list(uncertain.values()))
         self._spread = theory.spread
         self._nominal = np.array([theory.nominal(name) for name in self.names])
+        ranges = np.array([theory.range(name)[:2] for name in self.names])
+        edges = RANGE_USED * (ranges - self._nominal[:, np.newaxis]) / self._std[:, np.newaxis]  # none is correlated
+        self._least, self._most = np.minimum(edges[:, 0], 0.0), np.maximum(edges[:, 1], 0.0)
 
     def moved(self, z: Array) -> dict[str, float]:
         """Parameters by name, SI, at z (q,)."""
@@ -103,10 +108,25 @@ class ParameterSearch:
                 here = linearise(window, self.moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
                 J, stds[i] = here.jacobian @ self._spread, here.stds
                 H, score = H + J.T @ J, score - J.T @ here.residual
-            z, before = self._possible(z, z + np.linalg.solve(H, score)), z
+            z, before = self._possible(z, self.best(z, H, score)), z
             if np.linalg.norm(z - before) < PARAMETER_STEP:
                 break
         return z
+
+    def best(self, z: Array, H: Array, score: Array) -> Array:
+        """Place (q,) within the ranges of all quantities that is best by a Gauss-Newton step from z (q,).
+
+        Parameters
+        ----------
+        z : (q,) array
+        H : (q, q) array
+            Half the second derivative of the misfit.
+        score : (q,) array
+            Half its slope downwards, at z.
+        """
+        root = np.linalg.cholesky(H).T
+        step = lsq_linear(root, np.linalg.solve(root.T, score), (self._least - z, self._most - z), method="bvls").x
+        return np.asarray(np.clip(z + step, self._least, self._most))
 
     def _possible(self, z: Array, towards: Array) -> Array:
         """Place on the way from z that a bicycle can be at, a half of the way as often as needed."""

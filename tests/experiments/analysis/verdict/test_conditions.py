@@ -12,9 +12,12 @@ from riderless.experiments.analysis.verdict.between_runs import Pooling, block_d
 from riderless.experiments.analysis.verdict.conditions import _chi_square, _misfits, fit_campaign
 from riderless.experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from riderless.experiments.reports.answer import answer_of
+from riderless.experiments.theories import open_loop
+from riderless.experiments.theory.free_response import simulate_free_response
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue
+from riderless.models.linear.resistance import Resistance
 from riderless.models.plant.steer_drive import SteerDrive
 from tests.experiments.simulated import with_response
 from tests.studies.verdict_calibration import simulate
@@ -143,3 +146,18 @@ def test_an_uncalibrated_estimator_brings_no_verdict(group, estimator):
     assert found.sentence.startswith(f"the verdict on the model of Rigid is withheld: windows fitted by {estimator}")
     assert "--estimator single_mode" in found.sentence
     assert answer_of([found]).explained is None
+
+
+def test_uncertain_quantities_stay_within_their_ranges():
+    """A bicycle that coasts as if its axis of rolling lay at -3, and theory allows for 0 to 1."""
+    certain = {"rolling": 1e-4, "drag_share": 1e-3, "drag_height": 1e-3}
+    bicycle = replace(catalogue.load_bicycle("Silver"), std={})
+    theory = replace(open_loop(bicycle), resistance=Resistance(), std=certain, linear=True)
+    v = 5.6 - 0.3 * 0.005 * np.arange(600)
+    beyond = simulate_free_response(theory.move({"rolling_axis": -3.0}), v)
+    noise = 0.002 * np.random.default_rng(1).standard_normal(len(v))
+    response = replace(beyond, phi_dot=beyond.phi_dot + noise, delta=None, phi=None, theory=theory)
+    (verdict,) = analyze_responses([response], (0.0, 2.9)).verdicts
+    found = dict(zip(verdict.parameters.names, verdict.parameters.mean, strict=True))
+    assert found["rolling_axis"] == pytest.approx(0.0, abs=1e-6)
+    assert all(theory.range(name).allows(value) for name, value in found.items())
