@@ -132,9 +132,8 @@ def check_stop_time(rig: Rig, rows: np.ndarray, over: bool, before: str) -> Step
     if rig.drive is None and not pushed and not ended:
         return None
     stated = f"the rig says {1e3 * rig.stop_time:.0f} ms"
-    trip, late = measured_trip(rows), rig.obeyed_after + rig.input_delay + rig.drive_lag
-    if rig.drive is None:
-        late = measured_lateness(running)
+    stated_lateness = rig.obeyed_after + rig.input_delay + rig.drive_lag
+    trip, late = measured_trip(rows), measured_lateness(running) if rig.drive is None else stated_lateness
     if trip is None or late is None:
         missing = "its watchdog was not seen to trip" if trip is None else "its torque is not seen to follow"
         return StepResult(False, f"{before}; stop time not measured, {stated}: {missing}")
@@ -153,7 +152,9 @@ def measured_trip(rows: np.ndarray) -> float | None:
     """Time from the last command to a watchdog that has tripped [s, device's clock]; None where it was not proven."""
     on, tripped = rows["status"] & STATUS_ENABLED != 0, rows["status"] & STATUS_WATCHDOG != 0
     withheld = np.flatnonzero((rows["state"] == State.CHECK) & on & (rows["verdict"] & Verdict.WITHHELD != 0))
-    after = np.flatnonzero(tripped & ~on & (np.arange(len(rows)) > withheld[0])) if len(withheld) else ()
+    if not len(withheld):
+        return None
+    after = np.flatnonzero(tripped & ~on & (np.arange(len(rows)) > withheld[0]))
     return float(rows["t"][after[0]] - rows["t"][withheld[0]]) if len(after) else None
 
 
