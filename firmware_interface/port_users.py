@@ -24,6 +24,11 @@ def port_users(path: str) -> list[str]:
     return [_named(n) for n in numbers if n != os.getpid() and has_open(n, real) and not _is_device(n, real)]
 
 
+def is_pseudo_terminal(path: str) -> bool:
+    """Is a program at the other end of this port, as `riderless emulate` is, and no device?"""
+    return os.path.realpath(path).startswith(_PSEUDO)
+
+
 def _files(number: int) -> Iterator[Path]:
     """Open files of a process that tells; none of one that has ended, or that is somebody else's."""
     with suppress(OSError):

@@ -289,7 +289,7 @@ def run_campaign(
     if ports and campaign.machine:
         require_place_proof(campaign.machine)
         if not screen.without_stop_proof:
-            require_stop_proof(campaign.machine)
+            require_stop_proof(campaign.machine, ports)
         find_latency_test(campaign.machine, fifo)
     folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=new)
     require_place(folder)

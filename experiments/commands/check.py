@@ -33,6 +33,7 @@ def check(
     from riderless.experiments.emulation.workstand import start_by_hand
     from riderless.experiments.terminal.console import emit_json, progress_screen
     from riderless.firmware_interface.child_processes import QUIET_SPAWN
+    from riderless.firmware_interface.port_users import is_pseudo_terminal
     from riderless.hil.commissioning import preflight
     from riderless.hil.commissioning.steps import go_through
     from riderless.hil.design.methods import design
@@ -77,7 +78,7 @@ def check(
                 _show(what, True, sentence, as_json)
             steps = preflight.preflight_steps(agreed, devices)
             steps += [preflight.push_step(agreed)] if push else []
-            return steps + ([] if emulated or alone else [preflight.hardware_stop_step()])
+            return steps if alone or all(map(is_pseudo_terminal, paths)) else [*steps, preflight.hardware_stop_step()]
 
         outcome = go_through(
             rig, paths, schedule, all_steps, tell, excitation=preflight.preflight_push(rig.drive_kind), fifo=fifo

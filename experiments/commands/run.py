@@ -137,7 +137,7 @@ def run(
     if not emulated:
         require_place_proof(rig)
     if not (emulated or without_stop_proof):
-        require_stop_proof(rig)
+        require_stop_proof(rig, paths)
     find_latency_test(rig, fifo)
     folder = _folder_with_room(out, rig, schedule, duration)
     attended = require_attended(paths, yes_arm_unattended)

@@ -127,7 +127,7 @@ def run_realtime(
     if "emulation" not in extra:  # a twin does not lie
         require_place_proof(rig)
     if not {"emulation", WITHOUT} & extra.keys():
-        require_stop_proof(rig)
+        require_stop_proof(rig, [paths] if isinstance(paths, str) else paths)
     latency = find_latency_test(rig, fifo)
     folder = Path(folder)
     require_disk_room(folder, [(rig, duration)])

@@ -4,9 +4,11 @@ A stop that fails shows only when it is needed, so a machine is armed only on a 
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from riderless.firmware_interface.devices.link import ROLE_DRIVE
+from riderless.firmware_interface.port_users import is_pseudo_terminal
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.kept_proofs import is_today, keep_proof, proofs_file, read_proofs, utc_now
 from riderless.models.errors import InputError
@@ -19,9 +21,12 @@ def keep_stop_proof(rig: Rig) -> None:
     keep_proof(proofs_file("stop"), _drive_of(rig), {"utc": utc_now()}, "the proof of the hardware stop")
 
 
-def require_stop_proof(rig: Rig) -> None:
-    """Refuse to arm a rig whose hardware stop was not pressed today, by the clock on the wall; raises InputError."""
-    if not rig.stop_proof:
+def require_stop_proof(rig: Rig, paths: Sequence[str] = ()) -> None:
+    """Refuse to arm a rig whose hardware stop was not pressed today, by the clock on the wall; raises InputError.
+
+    An emulated bicycle behind its ports has no such stop.
+    """
+    if not rig.stop_proof or (paths and all(map(is_pseudo_terminal, paths))):
         return
     proof = read_proofs(proofs_file("stop")).get(_drive_of(rig), {})
     try:
