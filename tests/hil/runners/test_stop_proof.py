@@ -38,7 +38,9 @@ def test_another_machine_and_another_drive_want_another(rig):
 
 
 @pytest.mark.parametrize(
-    "utc", [(datetime.now(UTC) - timedelta(days=1)).isoformat(), "2099-01-01T00:00:00+00:00", "once", None]
+    "utc",
+    [(datetime.now(UTC) - timedelta(days=1)).isoformat(), "2099-01-01T00:00:00+00:00", "once", None],
+    ids=["yesterday", "later", "illegible", "none"],
 )
 def test_one_of_another_day_or_an_illegible_one_does_not_count(rig, tmp_path, utc):
     keep_stop_proof(rig)
