@@ -122,8 +122,15 @@ class NodeConfig:
 
     def new_firmware(self) -> np.void:
         """Make the firmware of such a node, as after power-up."""
-        limits = {"rate_limit": self.rate_limit, "angle_limit": self.angle_limit}
-        return new_firmware(self.calibration, self.rate_hz, self.torque_limit, self.watchdog_ms, self.name, **limits)
+        return new_firmware(
+            self.calibration,
+            self.rate_hz,
+            self.torque_limit,
+            self.watchdog_ms,
+            self.name,
+            rate_limit=self.rate_limit,
+            angle_limit=self.angle_limit,
+        )
 
 
 class _Serving(Protocol):
