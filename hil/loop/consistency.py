@@ -137,5 +137,5 @@ def leans_too_far(e, limit):
     turn = max(abs(e.turn), abs(e.turn_sway), abs(e.turn + e.turn_hidden), abs(e.turn_sway + e.turn_hidden))
     shown = abs(e.phi + e.lean_shown)
     doubted = shown > abs(e.phi) and shown > SHOWN_SHARE * limit
-    heavy = e.weight * math.cos(WEIGHT_SHARE * limit) > e.rest_weight
+    heavy = e.rest_weight > 0.0 and e.weight * math.cos(WEIGHT_SHARE * limit) > e.rest_weight
     return abs(e.phi) > limit or doubted or turn > TURN_SHARE * limit or heavy

@@ -175,7 +175,7 @@ LINK_THREATS = (
         "frames of another version are not understood",
         NOISY_CAUSES,
         0.05,
-        sizes=(4, 255),
+        sizes=(5, 255),
         whole=True,
         lasting=LONG_LASTING,
         slack=WATCHDOG_SLACK,

@@ -37,6 +37,7 @@ COMMAND_LINES = {
     "plan": ["plan", "odd.toml", "--speeds", "5"],
     "design": ["design", "odd.toml", "--method", "off", "--speeds", "5"],
     "simulate": ["simulate", "odd.toml", "--model", "linear", "--duration", "-1"],
+    "margins": ["margins", "off", "--bike", "odd.toml", "--speeds", "5"],
     "convert": ["convert", "odd.toml"],
     "play": ["play", "odd.toml", "--port", "1"],
     "compare": ["compare", "nowhere.csv", "--bike", "odd.toml"],

@@ -40,6 +40,8 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "live log.csv --mapping FILE --no-browser --port 0",
     "load FILE log.csv",
     "load Silver FILE",
+    "margins FILE",
+    "margins lqr --bike FILE",
     "measure FILE",
     "measure --import FILE",
     "period FILE",

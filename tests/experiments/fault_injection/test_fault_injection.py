@@ -165,7 +165,6 @@ def test_the_same_seed_gives_the_same_verdicts_on_any_number_of_processes(monkey
         ("low supply", ("bus_min",), 0.1),
         ("high supply", ("bus_max",), 100.0),
         ("gyro or accelerometer axis stuck", ("stuck",), 10.0),
-        ("a reading is missing", ("invalid", "stuck"), 10.0),
         ("torque reading biased badly", ("torque_error",), 100.0),
         ("accelerometer biased badly", ("lean_error",), 100.0),
         ("steer encoder slips far", ("steer_jump", "steer_error"), 100.0),

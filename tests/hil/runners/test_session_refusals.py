@@ -83,7 +83,7 @@ def test_a_drive_that_obeys_a_rate_lets_nothing_go(run):
 def test_a_route_wants_a_controller_that_keeps_it(run):
     rig = rig_of()
     with pytest.raises(InputError, match="lane"):
-        run(rig, task=Task(route=plan_route(rig.bicycle, circle(12.0), 5.0, RideLimits())))
+        run(rig, task=Task(route=plan_route(rig.bicycle, circle(16.0), 5.0, RideLimits())))
 
 
 def test_the_linear_plant_rides_no_circle(run):

@@ -76,7 +76,7 @@ def test_the_bicycle_must_be_the_rigs_and_the_gains_must_fit_its_rate():
         simulate(rig_of("Benchmark").bicycle, gains(rig), model="linear")
     slow = design(rig.bicycle, "lqr", (4.5, 5.5), LoopTiming(rate=100.0))
     with pytest.raises(InputError, match="designed for 100 Hz but the rig runs at 200 Hz"):
-        simulate(rig.bicycle, slow, model="linear")
+        simulate(rig.bicycle, slow, rig=rig, model="linear")
 
 
 def test_a_run_is_one_line_in_words_and_a_small_table_in_a_notebook(run):

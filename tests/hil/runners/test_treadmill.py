@@ -98,5 +98,3 @@ def test_what_cannot_be_asked_is_refused(tmp_path):
         ride(tmp_path / "b", speed_drive=slow)
     with pytest.raises(InputError, match=r"wants one \[\[port\]\] with carries = \[\"speed\"\]"):
         replace(rig, speed_drive=None)
-    with pytest.raises(InputError, match="a sensor of place and a treadmill, found node, treadmill, distance"):
-        ride(tmp_path / "c", ports=(rig.ports[0], rig.ports[2], rig.ports[1]))

@@ -32,7 +32,8 @@ REFUSED = {
         "campaign gains.toml",
         f"campaign campaign-rig-is-gains.toml {REHEARSED}",
     ],
-    "Missing argument": ["simulate", "path"],
+    "Missing argument": ["path"],
+    "simulate wants a bicycle or --rig FILE": ["simulate"],
     "Got unexpected extra argument": ["simulate Silver Benchmark -o OUT"],
     "is not a valid int": [
         "simulate Silver --seed 1.5 -o OUT",
@@ -249,8 +250,7 @@ REFUSED = {
     "the sheet of hazards cannot be written to void, a folder: name a file in it": ["hazards -o void"],
     "the sheet of hazards cannot be written": ["hazards -o nowhere/hazards.pdf"],
     "no rig file can be read at nowhere.toml": ["hazards nowhere.toml"],
-    "the table cannot be put into": ["faults --count 100000 --doc void", "faults --count 100000 --doc nowhere.md"],
-    "the table has no place in": ["faults --count 100000 --doc words.txt", "faults --count 100000 --doc picture.png"],
+    "the table cannot be written to": ["faults --count 100000 --doc void", "faults --count 100000 --doc nowhere/x.md"],
     "the real-time cases are numbered from 0": ["faults --real-time --case 1000000"],
 }
 

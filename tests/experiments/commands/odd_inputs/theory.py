@@ -56,7 +56,8 @@ REFUSED = {
     # the command line itself
     "No such command": ["eigenvalues Silver"],
     "Missing argument": ["convert", "eig", "modes", "turns", "design"],
-    "Got unexpected extra argument": ["eig Silver Benchmark", "bikes Silver"],
+    "Got unexpected extra argument": ["eig Silver Benchmark", "bikes Silver", "doctor now"],
+    "give a file of `riderless design`": ["margins nowhere.toml"],
     "--speeds is given 2 times: give it once": ["eig Silver --speeds 5 --speeds 6"],
     "No such option": ["eig Silver --speed 5", "bikes --jason"],
     "requires an argument": ["eig Silver --speeds"],
