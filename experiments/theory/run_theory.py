@@ -3,6 +3,7 @@
 The bicycle alone, or the whole sampled loop with its instruments' noise.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -24,6 +25,7 @@ from riderless.hil.logs.header import RunHeader
 from riderless.hil.loop.states import State
 from riderless.hil.rig.rig import Rig
 from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import Variant
 from riderless.models.linear.resistance import Resistance
 from riderless.models.linear.whipple import totals
@@ -267,6 +269,9 @@ def _on_road(theory: Theory, header: RunHeader) -> Theory:
         return with_stated_resistance(theory, stated, f"the protocol of {header.label} [resistance]")
     theory = replace(theory, on_belt=_on_belt(header))
     around = header.emulation.get("surroundings", {})
+    names = ("rolling", "rolling_axis", "drag_area", "z_wind")
+    if not isinstance(around, Mapping) or not all(isinstance(around.get(name, 0.0), int | float) for name in names):
+        raise InputError(f"wanted the surroundings of an emulated run as numbers, found {around!r}: the log is damaged")
     coasts, rolling = bool(around.get("coasting", False)), float(around.get("rolling", 0.0))
     if not header.scenario or (theory.on_belt and rolling == 0.0):
         return theory

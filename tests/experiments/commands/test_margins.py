@@ -48,7 +48,7 @@ def test_a_state_space_that_does_not_fit_is_refused(riderless, tmp_path):  # noq
     code, _, sentence = riderless("margins", str(file), "--rig", rig)
     assert code == 2
     assert "designed for 100 Hz but the rig runs at 200 Hz" in sentence
-    file.write_text(made.to_toml().replace('inputs = ["phi"]', 'inputs = ["phi", "delta"]'), encoding="utf-8")
+    file.write_text(made.to_toml().replace('    "phi",\n', '    "phi",\n    "delta",\n', 1), encoding="utf-8")
     code, _, sentence = riderless("margins", str(file))
     assert code == 2
     assert "wants B of shape (1, 2) at each speed, found (1, 1)" in sentence
