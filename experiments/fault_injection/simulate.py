@@ -136,8 +136,8 @@ def node_introduction(config: NodeConfig, faults: Faults) -> Introduction:
     """Ask the node for its HELLO, before anything else."""
     node, out = new_faulty_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
     limits = config.guard.as_fields() if config.guard is not None else ()
-    asked = reference_codec.HelloRequest(1, 1, 0, *limits)
-    request = np.frombuffer(bytearray(reference_codec.encode(asked)), np.uint8)
+    question = reference_codec.HelloRequest(1, 1, 0, *limits)
+    request = np.frombuffer(bytearray(reference_codec.encode(question)), np.uint8)
     post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)
     sampling_instant(node, np.zeros(9), config.bus, 0.0, 0.0)
     reply = out[: fetch(node.up, 0.0, out)].tobytes()

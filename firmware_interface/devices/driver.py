@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from riderless.firmware_interface.devices.link import CARRIES, entry_points
+import numpy as np
+
+from riderless.firmware_interface.devices.link import CARRIES, entry_points, new_link
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.framing import BITS_PER_BYTE
 from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
@@ -145,6 +147,31 @@ class Device:
         """Name and what it can carry."""
         carried = ", ".join(name for name, bit in CARRIES.items() if name != "sensors" and self.carries & bit)
         return f"Device({self.name!r}, carries {carried})"
+
+    def new_link(self, given: DeviceSettings, role: int, period: float, introduction: "Introduction") -> np.void:
+        """Link to such a device that has heard nothing yet, a record of ``LINK_STATE``.
+
+        Parameters
+        ----------
+        given : mapping
+            Settings, as of `settled`.
+        role : int
+            What it carries in the rig, ``ROLE_...`` bits.
+        period : float
+            Of the loop [s].
+        introduction : Introduction
+            What the device said of itself.
+        """
+        link, settings = new_link(), self.settled(given)
+        link["hear"], link["say"] = self.hear, self.say
+        link["role"], link["period_us"] = role, round(1e6 * period)
+        link["polled"] = introduction.rate_hz is None
+        link["session"], link["protocol"] = introduction.session, introduction.protocol
+        link["scale"], link["per_amp"], link["unit"] = introduction.scale, introduction.per_amp, introduction.unit
+        link["axis"], link["wheel_axis"] = settings.get("axis", 0), settings.get("wheel_axis", -1)
+        if self.prepare is not None:
+            self.prepare(link, settings)
+        return link
 
     def settled(self, given: DeviceSettings) -> dict[str, float]:
         """Settings with defaults filled in.

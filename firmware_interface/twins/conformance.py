@@ -13,13 +13,11 @@ import numpy as np
 from riderless.firmware_interface.calibration import DEVICE_CLOCK, Calibration, calibrate
 from riderless.firmware_interface.devices.driver import Device, DeviceRequirements
 from riderless.firmware_interface.devices.link import (
-    LINK_STATE,
     ROLE_DRIVE,
     ROLE_IMU,
     ROLE_STEER,
     ROLE_WHEEL,
     hear,
-    new_link,
     say,
 )
 from riderless.firmware_interface.devices.outside import DRIVER_SUFFIX, name_driver
@@ -117,9 +115,9 @@ class TwinPort(SerialPort):
         """Ask, and yield what comes in, in the twin's time."""
         every = max(1, round(again * STEP_RATE))
         for k in range(round(timeout * STEP_RATE)):
-            said = self.step(request(k // every) if k % every == 0 else b"")
-            if said:
-                yield said
+            answer = self.step(request(k // every) if k % every == 0 else b"")
+            if answer:
+                yield answer
 
 
 class DriverBench:
@@ -138,25 +136,14 @@ class DriverBench:
         self.port = TwinPort(new_twin(name, config), name)
         self.twin, self.driver, self.rate = self.port.twin, driver, rate
         wants = DeviceRequirements(rate=rate, watchdog=WATCHDOG, settings=settings, nonce=12345)
-        self.said = driver.introduce(self.port, wants)
+        self.introduction = driver.introduce(self.port, wants)
         self.link = self.fresh_link()
         self._pending, self._seq = b"", 0
         self.heard: list[bytes] = []  # what came up, period by period
 
     def fresh_link(self) -> np.void:
         """Link as the loop makes it, that has heard nothing."""
-        links = np.zeros(1, LINK_STATE)
-        link = links[0]
-        links[0] = new_link()
-        settings, said = self.driver.settled(self.driver.test_settings), self.said
-        link["hear"], link["say"] = self.driver.hear, self.driver.say
-        link["role"], link["period_us"] = self.driver.carries, 1e6 / self.rate
-        link["session"], link["polled"] = said.session, said.rate_hz is None
-        link["scale"], link["per_amp"], link["unit"] = said.scale, said.per_amp, said.unit
-        link["axis"], link["wheel_axis"] = settings.get("axis", 0), settings.get("wheel_axis", -1)
-        if self.driver.prepare is not None:
-            self.driver.prepare(link, settings)
-        return link
+        return self.driver.new_link(self.driver.test_settings, self.driver.carries, 1.0 / self.rate, self.introduction)
 
     def run(self, duration: float, T: float = 0.0, flags: int = 0, send: bool = True) -> int:
         """Let time pass; returns the number of new readings.
@@ -196,7 +183,9 @@ class DriverBench:
     @property
     def sample(self) -> np.void:
         """Newest reading, SI."""
-        scales = {key: x for key, x in vars(self.said).items() if key.endswith(("lsb", "turn")) and x is not None}
+        scales = {
+            key: x for key, x in vars(self.introduction).items() if key.endswith(("lsb", "turn")) and x is not None
+        }
         sample, clock = np.zeros(1, SAMPLE)[0], np.zeros(1, DEVICE_CLOCK)[0]
         calibrate(self.link["raw"], Calibration(wheel_radius=WHEEL_RADIUS, **scales).as_record(), clock, sample)
         return sample
@@ -240,16 +229,18 @@ def check_driver(name: str | Path, rates: tuple[int, ...] = RATES) -> Conformanc
 def _findings(bench: DriverBench) -> Iterator[Finding]:
     """Try every rule at one rate."""
     rate, driver = bench.rate, bench.driver
-    yield Finding("it introduces itself with a name", rate, bool(bench.said.name), repr(bench.said.name))
+    yield Finding(
+        "it introduces itself with a name", rate, bool(bench.introduction.name), repr(bench.introduction.name)
+    )
     if driver.carries & (_SENSORS | ROLE_DRIVE):
-        suits = bench.said.rate_hz in (None, rate)
-        found = f"{bench.said.rate_hz} Hz"
+        suits = bench.introduction.rate_hz in (None, rate)
+        found = f"{bench.introduction.rate_hz} Hz"
         yield Finding("it samples at the loop's rate, or when asked, or refuses the rate", rate, suits, found)
     yield from _examples(bench)
     readings = bench.run(2 * _SETTLED, flags=COMMAND_CLEAR)
     if driver.carries & (_SENSORS | ROLE_DRIVE):
         yield Finding("readings come", rate, readings > 0, f"{readings} in {2 * _SETTLED:g} s")
-        lost = bench.said.rate_hz is not None and readings < 2 * _SETTLED * bench.rate - 2
+        lost = bench.introduction.rate_hz is not None and readings < 2 * _SETTLED * bench.rate - 2
         yield Finding("none is lost", rate, not lost, f"{readings} of {2 * _SETTLED * rate:g}")
         yield from _values(bench)
         yield from _cut_bytes(bench)
@@ -280,7 +271,7 @@ def _values(bench: DriverBench) -> Iterator[Finding]:
 
 def _cut_bytes(bench: DriverBench) -> Iterator[Finding]:
     """Let a stream come in whole and byte by byte; what answers questions says nothing without them."""
-    if bench.said.rate_hz is None:
+    if bench.introduction.rate_hz is None:
         return
     stream = b"".join(bench.heard)[:_CUT]
     whole, bytewise = bench.fresh_link(), bench.fresh_link()
@@ -295,7 +286,7 @@ def _noise(bench: DriverBench) -> Iterator[Finding]:
     link, noise = bench.fresh_link(), np.random.default_rng(1).integers(0, 256, _NOISE, np.uint8).tobytes()
     believed = sum(take(link, noise[i : i + 64]) for i in range(0, len(noise), 64))
     yield Finding("noise is not believed", bench.rate, believed <= 1, f"{believed} readings in {_NOISE} random bytes")
-    if bench.said.rate_hz is not None:
+    if bench.introduction.rate_hz is not None:
         stream = b"".join(bench.heard)
         yield _damage(bench, stream)
         after, undisturbed = take(link, stream), take(bench.fresh_link(), stream)

@@ -9,7 +9,7 @@ import numpy as np
 
 from riderless.firmware_interface.calibration import DEVICE_CLOCK
 from riderless.firmware_interface.devices.driver import Introduction
-from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, new_link
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.messages import COMMAND, RAW, SAMPLE
 from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
@@ -123,19 +123,7 @@ def links_of_rig(
     devices = devices or [simulated] * len(rig.ports)
     links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, introduction) in enumerate(zip(rig.ports, devices, strict=True)):
-        driver, link = device(port.device), new_link()
-        settings = driver.settled(port.settings)
-        link["hear"], link["say"] = driver.hear, driver.say
-        link["role"] = port.role
-        link["period_us"] = round(1e6 * rig.dt)
-        link["polled"] = introduction.rate_hz is None
-        link["session"], link["protocol"] = introduction.session, introduction.protocol
-        link["scale"], link["per_amp"], link["unit"] = introduction.scale, introduction.per_amp, introduction.unit
-        link["axis"] = settings.get("axis", 0)
-        link["wheel_axis"] = settings.get("wheel_axis", -1)
-        if driver.prepare is not None:
-            driver.prepare(link, settings)
-        links[i] = link
+        links[i] = device(port.device).new_link(port.settings, port.role, rig.dt, introduction)
     return links
 
 

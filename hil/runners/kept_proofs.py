@@ -6,6 +6,7 @@ there or not legible is one without proofs.
 
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,14 @@ def read_proofs(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return kept if isinstance(kept, dict) else {}
+
+
+def is_proven(path: Path, key: str, is_good: Callable[[str], bool]) -> bool:
+    """Tell whether the time of the newest proof of ``key``, as of `utc_now`, is good; an illegible one is none."""
+    try:
+        return is_good(read_proofs(path).get(key, {})["utc"])
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def keep_proof(path: Path, key: str, proof: dict[str, Any], what: str) -> None:

@@ -9,7 +9,7 @@ import json
 from dataclasses import asdict
 
 from riderless.hil.rig.rig import Rig
-from riderless.hil.runners.kept_proofs import is_recent, keep_proof, proofs_file, read_proofs, utc_now
+from riderless.hil.runners.kept_proofs import is_proven, is_recent, keep_proof, proofs_file, utc_now
 from riderless.models.errors import InputError
 
 
@@ -22,12 +22,8 @@ def require_place_proof(rig: Rig) -> None:
     """Refuse to arm a rig on a belt whose sensor of place was not proven of late; raises InputError."""
     if rig.place is None or rig.place.belt_width is None or not rig.place_days:
         return
-    proof = read_proofs(proofs_file("place")).get(_sensor_of(rig), {})
-    try:
-        if is_recent(proof["utc"], rig.place_days):
-            return
-    except (KeyError, TypeError, ValueError):
-        pass
+    if is_proven(proofs_file("place"), _sensor_of(rig), lambda utc: is_recent(utc, rig.place_days)):
+        return
     raise InputError(
         f"the rig '{rig.name}' wants its sensor of place proven within {rig.place_days:g} days with these settings, "
         "found no such proof: run `riderless check RIG` and push the held bicycle as it asks, or set check_days = 0 in "

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from riderless.firmware_interface.devices.link import ROLE_DRIVE
 from riderless.firmware_interface.port_users import is_pseudo_terminal
 from riderless.hil.rig.rig import Rig
-from riderless.hil.runners.kept_proofs import is_today, keep_proof, proofs_file, read_proofs, utc_now
+from riderless.hil.runners.kept_proofs import is_proven, is_today, keep_proof, proofs_file, utc_now
 from riderless.models.errors import InputError
 
 WITHOUT = "without_stop_proof"  # in a log's header: armed without it, as somebody asked for
@@ -28,12 +28,8 @@ def require_stop_proof(rig: Rig, paths: Sequence[str] = ()) -> None:
     """
     if not rig.stop_proof or (paths and all(map(is_pseudo_terminal, paths))):
         return
-    proof = read_proofs(proofs_file("stop")).get(_drive_of(rig), {})
-    try:
-        if is_today(proof["utc"]):
-            return
-    except (KeyError, TypeError, ValueError):
-        pass
+    if is_proven(proofs_file("stop"), _drive_of(rig), is_today):
+        return
     raise InputError(
         f"the rig '{rig.name}' wants its hardware stop pressed today, found no such proof: run `riderless check RIG` "
         "and press it as it asks, or say --without-stop-proof, which the log keeps"

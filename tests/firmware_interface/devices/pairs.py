@@ -25,7 +25,7 @@ READINGS = np.array([0.1, -0.2, 0.3, 0.4, -0.5, -9.7, 0.25, 6.0, 1.2])
 @cache
 def introduced(name: str) -> Introduction:
     """What the device says of itself."""
-    return DriverBench(name, device(name), RATE).said
+    return DriverBench(name, device(name), RATE).introduction
 
 
 SHIFT = Callable[[bytes], bytes]
