@@ -36,10 +36,10 @@ from riderless.experiments.campaigns.run import Attempt
 from riderless.hil.rig.file import read_rig
 from riderless.hil.runners.disk_room import require_disk_room
 from riderless.hil.runners.emulation import Emulation
-from riderless.hil.runners.place_proof import require_place_proof
-from riderless.hil.runners.session import find_latency_test
+from riderless.hil.runners.latency_certificate import find_latency_test
+from riderless.hil.runners.prepared_run import require_proofs
 from riderless.hil.runners.simulated_run import require_runnable
-from riderless.hil.runners.stop_proof import WITHOUT, require_stop_proof
+from riderless.hil.runners.stop_proof import WITHOUT
 from riderless.models.errors import InputError
 from riderless.models.file_format import load_toml
 
@@ -287,9 +287,7 @@ def run_campaign(
     if resume and new:
         raise InputError("--resume goes on with a campaign and --new begins another: give one of them")
     if ports and campaign.machine:
-        require_place_proof(campaign.machine)
-        if not screen.without_stop_proof:
-            require_stop_proof(campaign.machine, ports)
+        require_proofs(campaign.machine, ports, screen.without_stop_proof)
         find_latency_test(campaign.machine, fifo)
     folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=new)
     require_place(folder)

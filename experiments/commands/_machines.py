@@ -90,16 +90,14 @@ def emulated_rig_of(bicycle: "Bicycle", controller: str, of_controller: bool = F
     return emulated_rig(made.bicycle if of_controller else bicycle, made)
 
 
-def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, at_speeds: Sequence[float] = ()) -> "Controller":
-    """Design the gains of a method for a rig, or read a file of gains that fit it.
+def gains_of(controller: str, rig: Rig, at_speeds: Sequence[float] = ()) -> "Controller":
+    """Design the gains of a method for a rig, or read a file of gains; whether they fit it, `require_fitting` asks.
 
     Parameters
     ----------
     controller : str
         Name of a method, or path of a file.
     rig : Rig
-    allow_mismatch : bool
-        As of `require_fitting`.
     at_speeds : sequence of float
         Speeds [m/s] at which it is to run; a method is designed for them too.
 
@@ -108,13 +106,10 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, at_speeds:
     InputError
     """
     from riderless.hil.controllers.registry import read_controller
-    from riderless.hil.rig.fitting import require_fitting
 
     if (designed := _designed(controller, rig, at_speeds)) is not None:
         return designed
-    schedule = read_controller(controller, rig.bicycle, rig.timing, rig.drive)
-    require_fitting(rig, schedule, allow_mismatch)
-    return schedule
+    return read_controller(controller, rig.bicycle, rig.timing, rig.drive)
 
 
 def _designed(controller: str, rig: Rig, at_speeds: Sequence[float]) -> "Controller | None":

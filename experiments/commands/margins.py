@@ -65,7 +65,7 @@ def margins(
         refuse_ignored(context, "bike", because=f"the rig file {rig} has its own; leave it out")
     looked = None if speeds is None else parse_speeds(speeds)
     machine = _machine(rig, bike, controller, trust)
-    made = gains_of(controller, machine, allow_mismatch, looked or ())
+    made = gains_of(controller, machine, looked or ())
     with progress_screen.status("kicking the loop in simulation"):
         loop_margins = judge(made, machine, looked, allow_mismatch=allow_mismatch)
     if plot is not None:

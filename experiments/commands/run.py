@@ -32,8 +32,6 @@ from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_
 from riderless.experiments.commands.warmup import compile_once
 
 if TYPE_CHECKING:
-    from riderless.hil.controllers.controller import Controller
-    from riderless.hil.loop.reference import Reference
     from riderless.hil.rig.rig import Rig
     from riderless.hil.runners.operator import Outcome
     from riderless.models.plant.plant import Kick, Scenario
@@ -100,27 +98,22 @@ def run(
     busy.
     """
     require_linux("riderless run")
-    from riderless.experiments.commands._machines import (
-        emulated_rig_of,
-        gains_of,
-        paths_of,
-        require_duration,
-        rig_of,
-    )
+    from riderless.experiments.commands._machines import emulated_rig_of, gains_of, paths_of, require_duration, rig_of
     from riderless.experiments.emulation.hand import RELEASE_DELAY, Hand
     from riderless.experiments.emulation.workstand import start_twin
     from riderless.experiments.terminal.console import progress_screen
     from riderless.experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
+    from riderless.hil.logs.folders import run_folder
+    from riderless.hil.loop.reference import Reference
     from riderless.hil.rig.task import Task
     from riderless.hil.runners.emulation import Emulation
     from riderless.hil.runners.operator import Operator, Outcome
-    from riderless.hil.runners.place_proof import require_place_proof
-    from riderless.hil.runners.scheduling import require_existing
-    from riderless.hil.runners.session import find_latency_test, run_realtime
-    from riderless.hil.runners.stop_proof import WITHOUT, require_stop_proof
+    from riderless.hil.runners.prepared_run import prepare_run
+    from riderless.hil.runners.session import run_prepared
+    from riderless.hil.runners.stop_proof import WITHOUT
     from riderless.hil.runners.warmup import warm_up
 
-    rig, emulation = rig_of(rig_file, bike, trust), Emulation(model)
+    rig = rig_of(rig_file, bike, trust)
     _refuse_ignored(context, rig)
     ride, controller = asked_path(context), controller_for(context, controller)
     speed = (ride.speed if ride else None) or speed
@@ -128,26 +121,21 @@ def run(
         rig = emulated_rig_of(rig.bicycle, controller) if ride is None else emulated_rig_on(rig.bicycle, controller)
     paths = [] if emulated else paths_of(rig, port or [])
     require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
-    require_existing(fifo, cpu)
-    speeds = (speed,) if emulated else ()
-    schedule = gains_of(controller, rig, allow_mismatch, speeds)
-    task_reference = _require_rideable(rig, schedule, speeds, allow_unstable, reference)
+    speeds, asked_speeds = (speed,) if emulated else (), ((0.0, speed),) if rig.speed_drive else ()
+    schedule = gains_of(controller, rig, speeds)
     route = route_of(ride, rig, schedule, speed, emulated and model == "linear")
+    task = Task(reference=Reference.parse(reference), route=route, asked_speeds=asked_speeds)
     duration = ride_duration(context, route)
-    if not emulated:
-        require_place_proof(rig)
-    if not (emulated or without_stop_proof):
-        require_stop_proof(rig, paths)
-    find_latency_test(rig, fifo)
-    folder = _folder_with_room(out, rig, schedule, duration)
-    attended = require_attended(paths, yes_arm_unattended)
-    extra: dict[str, Any] = {**attended, **({WITHOUT: True} if without_stop_proof else {})}
-    how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
-    how |= {
-        "speeds": speeds,
-        "task": Task(reference=task_reference, route=route, asked_speeds=_asked_speeds(rig, speed)),
-    }
-    operator = Operator(duration, waiting=not (emulated or yes or attended))
+    about: dict[str, Any] = {WITHOUT: True} if without_stop_proof else {}
+    if emulated:
+        scenario = _kicked(rig, speed, 0.0 if path else duration, seed, model)
+        about = {"scenario": scenario, "emulation": Emulation(model)}
+    about |= require_attended(paths, yes_arm_unattended)
+    folder = run_folder(out, rig.bicycle.name, schedule.method)
+    prepared = prepare_run(
+        folder, rig, schedule, paths, duration, task, fifo, cpu, speeds, about, allow_mismatch, allow_unstable
+    )
+    operator = Operator(duration, waiting=not (emulated or yes or "unattended" in about))
     compile_once()
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
@@ -156,56 +144,18 @@ def run(
             with shown.starting() as step:
                 if emulated:
                     step("starting the virtual bicycle")
-                    scenario = _kicked(rig, speed, 0.0 if path else duration, seed, model)
-                    extra = {"scenario": scenario, "emulation": emulation}
                     shown.hand = Hand(_kicks(rig, seed, model))
-                    paths = stack.enter_context(start_twin(rig, **extra, fifo=fifo, hand=shown.hand)).paths
+                    paths = stack.enter_context(start_twin(rig, **about, fifo=fifo, hand=shown.hand)).paths
                 step("loading the loop")
                 warm_up(rig, schedule)
-            how |= {"extra": extra, "watch": shown.watch, "feed": shown.feed}
             with floor_beside(host_delays) as floor:
-                outcome = run_realtime(folder, rig, schedule, paths, duration, operator=operator, **how)
+                outcome = run_prepared(prepared, paths, operator, watch=shown.watch, feed=shown.feed)
             outcome = shown.with_remarks(judged_beside(floor, outcome, folder) if floor else outcome)
         except StoppedBeforeRunError as stopped:
             outcome = Outcome("abort", str(stopped))
     _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
         raise typer.Exit(TOO_BUSY if outcome.ended_by == "computer" else 1)
-
-
-def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
-    """Speed that a treadmill of the rig is asked for, refused before anything starts; none where it drives none."""
-    from riderless.hil.rig.fitting import require_speeds_asked
-
-    corners = ((0.0, speed),) if rig.speed_drive else ()
-    require_speeds_asked(rig, corners)
-    return corners
-
-
-def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: float) -> Path:
-    """Name the folder of the log, on a disk with room for it, before a virtual bicycle takes its time to start."""
-    from riderless.hil.logs.folders import run_folder
-    from riderless.hil.runners.disk_room import require_disk_room
-
-    folder = run_folder(out, rig.bicycle.name, schedule.method)
-    require_disk_room(folder, [(rig, duration)])
-    return folder
-
-
-def _require_rideable(
-    rig: "Rig", schedule: "Controller", speeds: tuple[float, ...], allow_unstable: bool, reference: str
-) -> "Reference":
-    """Refuse, before anything is started, what could never be armed, falls, or follows no such reference; read it."""
-    from riderless.hil.loop.reference import Reference
-    from riderless.hil.rig.armable import require_armable
-    from riderless.hil.rig.fitting import require_followed
-    from riderless.hil.rig.stable import require_stable
-
-    parsed = Reference.parse(reference)
-    require_followed(schedule, parsed)
-    require_armable(rig, schedule, *speeds)
-    require_stable(rig, schedule, speeds, allow_unstable)
-    return parsed
 
 
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
@@ -244,31 +194,16 @@ def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
 
 
 def _kicked(rig: "Rig", speed: float, duration: float, seed: int, model: str) -> "Scenario":
-    """Make a treadmill on which somebody kicks the bicycle now and then.
-
-    Parameters
-    ----------
-    rig : Rig
-    speed, duration : float
-        m/s, and s under control.
-    seed : int
-    model : str
-        Equations of motion, which say how hard.
-    """
+    """Make a treadmill on which somebody kicks the bicycle now and then, for ``duration`` s under control."""
     import numpy as np
 
-    from riderless.experiments.emulation.hand import (
-        FIRST_KICK,
-        HAND_KICK_LENGTHS,
-        KICK_SPACING,
-        RELEASE_DELAY,
-        kicks_in_turn,
-    )
+    from riderless.experiments.emulation import hand
     from riderless.models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
-    times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - max(HAND_KICK_LENGTHS), KICK_SPACING)
-    return Scenario(speed=((0.0, speed),), kicks=kicks_in_turn(rig.bicycle, times, rng, model), seed=seed)
+    over = duration - hand.RELEASE_DELAY - max(hand.HAND_KICK_LENGTHS)
+    kicks = hand.kicks_in_turn(rig.bicycle, np.arange(hand.FIRST_KICK, over, hand.KICK_SPACING), rng, model)
+    return Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)
 
 
 def _kicks(rig: "Rig", seed: int, model: str) -> "Callable[[int], Kick]":

@@ -235,19 +235,15 @@ def _cases(
     from riderless.experiments.campaigns.sweeps import SweepCase
     from riderless.experiments.commands._machines import gains_of
     from riderless.hil.loop.reference import Reference
-    from riderless.hil.rig.armable import require_armable
-    from riderless.hil.rig.fitting import require_followed
     from riderless.hil.rig.task import Task
     from riderless.hil.runners.simulated_run import require_pushes_within, require_runnable
 
     cases, demanded = [], Reference.parse(reference)
     for rig in machines:
-        schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
-        require_followed(schedule, demanded)
+        schedule = gains_of(controller, rig, [scenario.speed[0][1] for scenario in scenarios])
         for scenario in scenarios:
             v = scenario.speed[0][1]
             _require_path_of_lane(schedule, ride, rig)
-            require_armable(rig, schedule, v)
             route = route_of(ride, rig, schedule, v, emulation.model == "linear")
             duration = ride_duration(context, route, scenario.release_after)
             require_pushes_within(scenario, duration)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.kept_proofs import is_recent, keep_proof, proofs_file, read_proofs
 from riderless.models.errors import InputError
 
@@ -207,6 +208,27 @@ def recent_latency_result(rate: float, fifo: int, max_age_days: float = 7.0) -> 
         return result if result.passed and is_recent(result.utc, max_age_days) else None
     except (InputError, TypeError, ValueError):
         return None
+
+
+def find_latency_test(rig: Rig, fifo: int) -> LatencyResult | None:
+    """Find the latency test that vouches for this computer; None where the rig asks for none.
+
+    Raises
+    ------
+    InputError
+        The rig asks for one and there is none: it would wait for ever, disarmed.
+    """
+    if not rig.latency_days:
+        return None
+    result = recent_latency_result(rig.rate, fifo, rig.latency_days)
+    if result is None:
+        priority = f" --fifo {fifo}" if fifo else ""
+        raise InputError(
+            f"the rig '{rig.name}' wants a latency test of this computer that passed within {rig.latency_days:g} days "
+            f"at {rig.rate:g} Hz, found none{f' with priority {fifo}' if fifo else ''}: run `riderless latency RIG"
+            f"{priority}` under the load of your session, or set latency_test_days = 0 in the rig"
+        )
+    return result
 
 
 def describe_computer() -> list[str]:

@@ -30,21 +30,17 @@ from riderless.hil.logs.header import new_header
 from riderless.hil.logs.log import read_run
 from riderless.hil.logs.writer import RunWriter
 from riderless.hil.loop.tick import LoopState
-from riderless.hil.rig.armable import require_armable, require_time_outs
-from riderless.hil.rig.fitting import require_fitting, require_task
+from riderless.hil.rig.armable import require_time_outs
 from riderless.hil.rig.guard import guard_of_rig
 from riderless.hil.rig.reported_values import calibrated_by, require_bounded, require_scales
 from riderless.hil.rig.rig import Rig
-from riderless.hil.rig.stable import require_stable
 from riderless.hil.rig.task import Task
 from riderless.hil.runners import realtime
 from riderless.hil.runners.assembly import new_loop
-from riderless.hil.runners.disk_room import require_disk_room
 from riderless.hil.runners.log_sink import Keeper
 from riderless.hil.runners.operator import Operator, Outcome, host_delay
-from riderless.hil.runners.place_proof import require_place_proof
+from riderless.hil.runners.prepared_run import PreparedRun, prepare_run
 from riderless.hil.runners.scheduling import describe_privileges
-from riderless.hil.runners.stop_proof import WITHOUT, require_stop_proof
 from riderless.hil.runners.warmup import warm_up
 from riderless.models.errors import InputError
 
@@ -114,31 +110,42 @@ def run_realtime(
         latency test, or a proof of its sensor of place or hardware stop, and there is none, the disk has no room for
         the log, or there are not as many paths as ports.
     """
-    if rig.present and feed is None:
-        raise InputError(
-            f"the rig '{rig.name}' asks for a present operator ([operator] present), and nobody can look on at this "
-            "run: use `riderless run --live` or `riderless campaign --live` on Linux, or leave that out of the rig"
-        )
-    require_fitting(rig, schedule, allow_mismatch)
-    extra = extra or {}
-    require_task(rig, schedule, task, linear=getattr(extra.get("emulation"), "model", "") == "linear")
-    require_armable(rig, schedule)
-    require_stable(rig, schedule, speeds, allow_unstable)
-    if "emulation" not in extra:  # a twin does not lie
-        require_place_proof(rig)
-    if not {"emulation", WITHOUT} & extra.keys():
-        require_stop_proof(rig, [paths] if isinstance(paths, str) else paths)
-    latency = find_latency_test(rig, fifo)
-    folder = Path(folder)
-    require_disk_room(folder, [(rig, duration)])
     paths = [paths] if isinstance(paths, str) else list(paths)
-    rig.require_path_for_each_port(paths)
+    folder, about = Path(folder), extra or {}
+    prepared = prepare_run(
+        folder, rig, schedule, paths, duration, task, fifo, cpu, speeds, about, allow_mismatch, allow_unstable
+    )
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
+    return run_prepared(prepared, paths, operator or Operator(duration), label, watch, feed)
+
+
+def run_prepared(
+    prepared: PreparedRun,
+    paths: Sequence[str],
+    operator: Operator,
+    label: str = "",
+    watch: RowWatcher | None = None,
+    feed: LiveFeed | None = None,
+) -> Outcome:
+    """Make a prepared run, whose loop is warmed up, on serial ports.
+
+    Parameters
+    ----------
+    prepared : PreparedRun
+    paths, operator, label, watch, feed
+        As of `run_realtime`.
+
+    Raises
+    ------
+    DeviceError, InputError
+        When port, device and rig do not fit together, or there are not as many paths as ports.
+    """
+    folder, rig, schedule, task = prepared.folder, prepared.rig, prepared.schedule, prepared.task
+    fifo, cpu = prepared.fifo, prepared.cpu
+    if rig.present:
+        operator.require_presence(_attendance(rig, feed))
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         loop = new_loop(rig, schedule, calibration.as_record(), devices, task)
-        operator = operator or Operator(duration)
-        if rig.present and feed is not None:
-            operator.require_presence(lambda t: feed.beheld(t) < ABSENT_AFTER)
         header = new_header(
             rig,
             schedule,
@@ -146,12 +153,12 @@ def run_realtime(
             runner="realtime",
             label=label or folder.name,
             task=task,
-            ports=paths,
+            ports=list(paths),
             devices=devices,
             extra={
                 "timing": describe_privileges(fifo, cpu),
-                "latency": latency.as_dict() if latency else None,
-                **extra,
+                "latency": prepared.latency.as_dict() if prepared.latency else None,
+                **prepared.about,
             },
         )
         with RunWriter(folder, header) as writer:
@@ -162,9 +169,19 @@ def run_realtime(
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
             with suppress(InputError):  # of a log that is gone, which is said below
                 log = read_run(writer.folder, everything=False, stored=True)
-                outcome = outcome.blaming(host_delay(log.ticks, rig.rate, emulated="emulation" in extra))
+                outcome = outcome.blaming(host_delay(log.ticks, rig.rate, emulated="emulation" in prepared.about))
             outcome = _closed(writer, outcome, recorder)
     return outcome
+
+
+def _attendance(rig: Rig, feed: LiveFeed | None) -> Callable[[float], bool]:
+    """Make the function that says whether somebody looks on at a time [s]; raises InputError where nobody can."""
+    if feed is None:
+        raise InputError(
+            f"the rig '{rig.name}' asks for a present operator ([operator] present), and nobody can look on at this "
+            "run: use `riderless run --live` or `riderless campaign --live` on Linux, or leave that out of the rig"
+        )
+    return lambda t: feed.beheld(t) < ABSENT_AFTER
 
 
 def _closed(writer: RunWriter, outcome: Outcome, recorder: realtime.Recorder) -> Outcome:
@@ -264,29 +281,6 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
     require_bounded(rig, devices)
     watchdog = rig.watchdog if drive.watchdog is None else min(drive.watchdog, rig.watchdog)
     return replace(rig, watchdog=watchdog), calibrated_by(rig, imu, steer)
-
-
-def find_latency_test(rig: Rig, fifo: int) -> Any:
-    """Find the latency test that vouches for this computer; None where the rig asks for none.
-
-    Raises
-    ------
-    InputError
-        The rig asks for one and there is none: it would wait for ever, disarmed.
-    """
-    if not rig.latency_days:
-        return None
-    from riderless.hil.runners.latency_certificate import recent_latency_result
-
-    result = recent_latency_result(rig.rate, fifo, rig.latency_days)
-    if result is None:
-        priority = f" --fifo {fifo}" if fifo else ""
-        raise InputError(
-            f"the rig '{rig.name}' wants a latency test of this computer that passed within {rig.latency_days:g} days "
-            f"at {rig.rate:g} Hz, found none{f' with priority {fifo}' if fifo else ''}: run `riderless latency RIG"
-            f"{priority}` under the load of your session, or set latency_test_days = 0 in the rig"
-        )
-    return result
 
 
 def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:

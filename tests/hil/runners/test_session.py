@@ -18,7 +18,8 @@ from riderless.hil.loop.tick_record import TICK
 from riderless.hil.rig.file import read_rig
 from riderless.hil.rig.rig import RigPort
 from riderless.hil.rig.task import Task
-from riderless.hil.runners import realtime, session
+from riderless.hil.runners import prepared_run, realtime, session
+from riderless.hil.runners.latency_certificate import find_latency_test
 from riderless.hil.runners.operator import Operator
 from riderless.hil.runners.ring_buffer import Recorder
 from riderless.models.errors import InputError
@@ -112,7 +113,7 @@ def test_ports_are_opened_in_order_at_their_speed_and_closed_whatever_happens(mo
 
 
 def test_a_rig_that_asks_for_no_latency_test_needs_none():
-    assert session.find_latency_test(rig_of(latency_days=0.0), 0) is None
+    assert find_latency_test(rig_of(latency_days=0.0), 0) is None
 
 
 def test_a_latency_test_is_looked_for_at_this_rate_and_priority(monkeypatch):
@@ -120,7 +121,7 @@ def test_a_latency_test_is_looked_for_at_this_rate_and_priority(monkeypatch):
     monkeypatch.setattr(
         "riderless.hil.runners.latency_certificate.recent_latency_result", lambda *a: asked.append(a) or "found"
     )
-    assert session.find_latency_test(rig_of(latency_days=7.0), 40) == "found"
+    assert find_latency_test(rig_of(latency_days=7.0), 40) == "found"
     assert asked == [(200.0, 40, 7.0)]
 
 
@@ -131,7 +132,7 @@ def test_a_latency_test_is_looked_for_at_this_rate_and_priority(monkeypatch):
 def test_where_there_is_none_it_is_said_what_to_run(monkeypatch, fifo, words):
     monkeypatch.setattr("riderless.hil.runners.latency_certificate.recent_latency_result", lambda *a: None)
     with pytest.raises(InputError, match=words):
-        session.find_latency_test(rig_of(latency_days=7.0), fifo)
+        find_latency_test(rig_of(latency_days=7.0), fifo)
 
 
 # the end
@@ -228,9 +229,9 @@ class Around:
         monkeypatch.setattr(session, "open_devices", devices)
         monkeypatch.setattr(session, "warm_up", lambda rig, schedule: self.events.append("warm"))
         monkeypatch.setattr(session.realtime, "run_loop", loop)
-        original = session.require_armable
+        original = prepared_run.require_armable
         monkeypatch.setattr(
-            session,
+            prepared_run,
             "require_armable",
             lambda rig, schedule: (self.events.append(("armable", rig.watchdog)), original(rig, schedule)),
         )
@@ -280,7 +281,7 @@ def test_what_the_caller_wants_is_what_is_run(around, tmp_path, monkeypatch):
 
     monkeypatch.setattr(session, "open_devices", one)
     certificate = SimpleNamespace(as_dict=lambda: {"rate": 200.0})
-    monkeypatch.setattr(session, "find_latency_test", lambda rig, fifo: certificate)
+    monkeypatch.setattr(prepared_run, "find_latency_test", lambda rig, fifo: certificate)
     outcome = session.run_realtime(
         tmp_path / "run",
         rig,

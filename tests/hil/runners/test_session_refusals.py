@@ -36,8 +36,8 @@ def run(tmp_path, monkeypatch):
     def opened(*_):
         raise AssertionError("a port was opened")
 
-    monkeypatch.setattr(session, "open_devices", opened)
-    monkeypatch.setattr(session, "warm_up", opened)
+    monkeypatch.setattr(session, "open_line", opened)
+    monkeypatch.setattr(session, "warm_up", lambda rig, schedule: None)
 
     def run(rig=None, schedule=None, duration=1.0, folder=tmp_path / "run", paths=None, **how):
         rig = rig or rig_of()
@@ -102,6 +102,11 @@ def test_gains_must_balance_the_bicycle(run):
     right = gains(rig)
     with pytest.raises(InputError, match="fall"):
         run(rig, replace(right, K=-np.asarray(right.K)))
+
+
+def test_the_first_speed_must_be_one_at_which_it_may_be_armed(run):
+    with pytest.raises(InputError, match="at 50 m/s the bicycle cannot be armed"):
+        run(speeds=(50.0, 5.0))
 
 
 def test_the_disk_must_have_room(run):
