@@ -11,19 +11,12 @@ import numpy as np
 
 from riderless.experiments.live.schema import LiveEvent, LiveStatus, Obstacle
 from riderless.experiments.terminal.obstacles import beyond_gains, obstacles_and_advice
+from riderless.experiments.terminal.operator import OVER
 from riderless.hil.logs.header import RunHeader
-from riderless.hil.loop.states import SENTENCES, Cause, State
+from riderless.hil.loop.states import SENTENCES, STATE_SENTENCES, Cause, State
 from riderless.models.errors import InputError
 
 MOST_OBSTACLES = 6
-_IN_WORDS = {
-    State.DISARMED: "not armed: the drive is off",
-    State.CHECK: "checking before it arms",
-    State.ARMED: "armed: drive on, no torque yet",
-    State.RUNNING: "under control",
-    State.RAMPDOWN: "ramping the torque down",
-    State.FAULT: "fault: the drive is off",
-}
 _KINDS = {"kick": "kick", "fall": "fault", "operator": "stop"}  # of a marker: kind of the event
 
 
@@ -54,7 +47,7 @@ class Narrator:
             if cause is not self._cause and cause is not Cause.NONE:
                 happened.append(LiveEvent(t=t, kind="cause", text=SENTENCES[cause]))
             if state is not self._state:
-                happened.append(LiveEvent(t=t, kind="state", text=_IN_WORDS[state]))
+                happened.append(LiveEvent(t=t, kind="state", text=STATE_SENTENCES[state]))
             self._state, self._cause = state, cause
         return happened
 
@@ -76,11 +69,11 @@ class Narrator:
         state, cause = _state_of(row["state"]), _cause_of(row["cause"])
         waiting = about.pop("waiting", False)
         over = about.pop("over", False)
-        words, remaining = _IN_WORDS[state], about.get("time_left")
+        words, remaining = STATE_SENTENCES[state], about.get("time_left")
         if state is State.RUNNING and remaining is not None:
             words = f"{words}, {remaining:.0f} s left"
         if state is State.DISARMED and over:
-            words = "the run is over: the drive is off"
+            words = OVER
         elif state is State.DISARMED and waiting:
             words = "not armed: hold it upright, Enter at the terminal arms"
         why = SENTENCES[cause] if cause is not Cause.NONE else ""

@@ -56,21 +56,7 @@ ADVICE = {
     Cause.BELT_EDGE: "put it in the middle of the belt",
     Cause.FOREIGN_COMMANDS: "end what else writes to its port, check its supply in case it restarted, and run again",
 }
-_OF_SYMPTOM = {
-    Symptom.SENSOR_STUCK: Cause.SENSOR_STUCK,
-    Symptom.SENSOR_RANGE: Cause.SENSOR_RANGE,
-    Symptom.SENSOR_JUMP: Cause.SENSOR_JUMP,
-    Symptom.SENSORS_DISAGREE: Cause.SENSORS_DISAGREE,
-    Symptom.DRIVE_DISOBEYS: Cause.DRIVE_DISOBEYS,
-    Symptom.CLOCK_STEP: Cause.CLOCK_STEP,
-    Symptom.DEVICE_RESTARTED: Cause.DEVICE_RESTARTED,
-    Symptom.RATE_LOW: Cause.RATE_LOW,
-    Symptom.LINK_NOISY: Cause.LINK_NOISY,
-    Symptom.RATE_HIGH: Cause.RATE_HIGH,
-    Symptom.PLACE_LOST: Cause.PLACE_LOST,
-    Symptom.SPEED_DRIVE: Cause.SPEED_DRIVE,
-    Symptom.BELT_EDGE: Cause.BELT_EDGE,
-}
+_OF_SYMPTOM = {symptom: cause for symptom in Symptom for cause in ADVICE if symptom.name == cause.name}
 _AT_REST = {
     Symptom.REST_RATE: Cause.CHECK_GYRO,
     Symptom.REST_FORCE: Cause.CHECK_GRAVITY,

@@ -13,7 +13,7 @@ from math import degrees
 
 import numpy as np
 
-from riderless.hil.loop.states import State
+from riderless.hil.loop.states import STATE_SENTENCES, State
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.operator import Operator
 
@@ -63,6 +63,7 @@ def split_keys(typed: str) -> list[str]:
 
 PUSH_KEYS = {"[": -1, LEFT: -1, "]": 1, RIGHT: 1}  # to the left and to the right
 STOP_HINT = "any key stops"
+OVER = "the run is over: the drive is off"
 STOPPED_BY_KEY = "stopped by a key"
 _COMMAND_SHOWN = {"rate": ("rate", "deg/s"), "angle": ("asked", "deg")}
 
@@ -138,11 +139,11 @@ def command_text(value: float, rig: Rig, with_limit: bool = False) -> str:
 def _doing(state: State, operator: Operator, pushed: bool) -> str:
     """Say what goes on and which key does what, in at most 50 columns."""
     if operator.over_since is not None:
-        return "drive off, the run is over"
+        return OVER
     if operator.interrupted or state is State.RAMPDOWN:
         return "stopping; any key switches the drive off at once"
     if operator.waiting:
         return f"hold it upright, then Enter arms; {STOP_HINT}"
     if state is State.RUNNING:
         return f"{operator.left:.1f} s left; {STOP_HINT}, k marks{', [ ] kick' if pushed else ''}"
-    return f"checking; {STOP_HINT}"
+    return f"{STATE_SENTENCES[state]}; {STOP_HINT}"

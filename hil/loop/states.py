@@ -73,6 +73,14 @@ class Cause(IntEnum):
     NODE_GUARD = 41
 
 
+STATE_SENTENCES = {
+    State.DISARMED: "not armed: the drive is off",
+    State.CHECK: "checking before it arms",
+    State.ARMED: "armed: drive on, no torque yet",
+    State.RUNNING: "under control",
+    State.RAMPDOWN: "ramping the torque down",
+    State.FAULT: "fault: the drive is off",
+}
 SENTENCES = {
     Cause.NONE: "nothing happened",
     Cause.OPERATOR_STOP: "the run was stopped, by its plan or by the operator",
