@@ -19,7 +19,7 @@ from riderless.experiments.dynamics import Theory
 from riderless.experiments.recordings.run_response import averaged_samples
 from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.excited_loop import amplitude_within_limits, excited_loop
-from riderless.experiments.theory.free_response import commanded_response, propagate_input
+from riderless.experiments.theory.free_response import forced_response, propagate_evenly, row_map
 from riderless.experiments.theory.run_theory import loop_theory
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.closed_loop import SampledLoop, gyro_readings
@@ -28,7 +28,6 @@ from riderless.hil.rig.rig import Rig
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from riderless.models.linear.whipple import canonical_matrices
-from riderless.models.linear.zero_order_hold import zoh
 from riderless.models.plant.plant import Kick
 
 OPEN_LOOP_STEP = 0.005  # s, between rows of a recording without a controller
@@ -166,16 +165,11 @@ def paper_window(
         since = dt * (np.arange(n) - quiet)
         on = (since >= 0.0) & (since < kick.duration)
         played[on] = amplitude * np.sin(np.pi * since[on] / kick.duration)
-        states, first = commanded_response(dynamics, v, dt, played, np.zeros(n)), 0
+        states, first = forced_response(row_map(dynamics, v, dt), np.zeros(n), played), 0
     else:
-        blow = np.zeros(len(dynamics.states))
-        blow[[PHI_DOT, DELTA_DOT]] = _rates_by_hand(theory, kick)
-        F = (
-            zoh(dynamics.matrix(v), np.zeros((len(blow), 1)), dt)[0]
-            if dynamics.dt is None
-            else np.linalg.matrix_power(dynamics.matrix(v), round(dt / dynamics.dt))
-        )
-        states = propagate_input(np.ascontiguousarray(F), blow, np.eye(1, n, quiet)[0])
+        blow = np.zeros((n, len(dynamics.states)))
+        blow[quiet, [PHI_DOT, DELTA_DOT]] = _rates_by_hand(theory, kick)
+        states = propagate_evenly(row_map(dynamics, v, dt).F, np.zeros((blow.shape[1], 1)), n, blow)[..., 0]
     response = Response(
         source="paper",
         kind=OURS,

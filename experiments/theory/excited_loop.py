@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riderless.experiments.theory.free_response import propagate_input
+from riderless.experiments.theory.free_response import propagate_evenly
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from riderless.hil.design.sampled_plant import T_DRIVE, U_PREV
@@ -56,7 +56,7 @@ class ExcitedLoop:
 
     def states(self, command: Sequence[float] | Array) -> Array:
         """Simulate the states (k, m) while ``command`` (k,) is played from rest."""
-        return propagate_input(*(np.ascontiguousarray(values, float) for values in (self.W, self.B, command)))
+        return propagate_evenly(self.W, np.zeros((len(self.B), 1)), len(command), np.outer(command, self.B))[..., 0]
 
     def response(self, command: Sequence[float] | Array) -> dict[str, Array]:
         """Simulate the readings while ``command`` (k,) is played from rest.

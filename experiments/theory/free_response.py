@@ -5,6 +5,7 @@ From unit initial states, through a speed that may change.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import expm
@@ -124,9 +125,8 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
             else map_change_by_misread(machine, float(0.5 * (v.min() + v.max())), dt)
         )
         rows = len(F[0]) - len(X)  # the heading's, where it acts; a window begins along the belt
-        motion = propagate(F, below, weight, np.pad(X, ((0, rows), (0, 0))), np.pad(change, (0, rows)), off)[
-            :, : len(X)
-        ]
+        X0, change, still = np.pad(X, ((0, rows), (0, 0))), np.pad(change, (0, rows)), np.zeros((0, len(F[0])))
+        motion = propagate(F, below, weight, X0, change, off, still)[:, : len(X)]
         states.append(np.pad(motion, ((0, 0), (0, m - len(X)), (0, 0))) if len(X) < m else motion)
     return states[0][None] if len(states) == 1 else np.array(states)
 
@@ -252,7 +252,7 @@ def map_change_by_misread(dynamics: Dynamics, v: float, dt: float) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def propagate(F: Array, below: Array, weight: Array, X: Array, change: Array, off: Array) -> Array:
+def propagate(F: Array, below: Array, weight: Array, X: Array, change: Array, off: Array, pushes: Array) -> Array:
     """Propagate initial states through the transition matrices of `step_maps`; (n, m, c).
 
     Parameters
@@ -269,6 +269,8 @@ def propagate(F: Array, below: Array, weight: Array, X: Array, change: Array, of
         Derivative of the transition matrix by the speed misread, per m/s.
     off : (n,)
         Speed misread [m/s].
+    pushes : (n, m)
+        What known inputs add to every column over each step; of no rows where there are none.
     """
     m, columns = X.shape
     states = np.empty((len(below), m, columns))
@@ -282,75 +284,66 @@ def propagate(F: Array, below: Array, weight: Array, X: Array, change: Array, of
                 if share != 0.0:
                     step[a, b] += share * (F[here + 1, a, b] - F[here, a, b])
         np.dot(step, states[i], states[i + 1])
+        if len(pushes) > 0:
+            for a in range(m):
+                for c in range(columns):
+                    states[i + 1, a, c] += pushes[i, a]
     return states
 
 
-# Forced response of a theory: the motion from rest under a known torque on the steer axis.
-
-
-def forced_response(dynamics: Dynamics, v: float, dt: float, torque: Array) -> Array:
-    """Simulate the states (n, m) from rest under a torque (n,) [N m] on the steer axis, held from row to row.
+def propagate_evenly(F: Array, X: Array, n: int, pushes: Array | None = None) -> Array:
+    """`propagate` at one speed.
 
     Parameters
     ----------
-    dynamics : Dynamics
-        Continuous.
-    v : float
-        Speed [m/s].
-    dt : float
-        Time from row to row [s].
-    torque : (n,) array
+    F : (m, m)
+        Map over a row.
+    X : (m, c)
+        Initial states.
+    n : int
+        Rows.
+    pushes : (n, m), optional
+        What known inputs add to every column over each row.
+    """
+    m, still = len(F), np.zeros(n)
+    pushes = np.zeros((0, m)) if pushes is None else pushes
+    return propagate(np.ascontiguousarray(F)[None], np.zeros(n, int), still, X, np.zeros((m, m)), still, pushes)
+
+
+# Forced response of a theory: the motion from rest under known torques.
+
+
+class RowMap(NamedTuple):
+    """Motion from row to row of a recording at one speed, and what torques do that are held over a row."""
+
+    F: Array  # (m, m)
+    on_steer: Array  # (m,) per N m on the steer axis
+    commanded: Array | None  # (m,) per unit added to the command of a sampled loop; None of continuous dynamics
+
+
+def row_map(dynamics: Dynamics, v: float, dt: float) -> RowMap:
+    """Map over a row of ``dt`` seconds at speed ``v`` [m/s]; of sampled dynamics that is a whole multiple of theirs.
 
     Raises
     ------
     InputError
         The dynamics know no torque on the steer axis.
     """
-    if dynamics.steer_torque is None or dynamics.dt is not None:
+    if dynamics.steer_torque is None:
         raise InputError(f"the theory {dynamics.name} says nothing of a known torque on the steer axis")
-    F, B = zoh(dynamics.matrix(v), dynamics.steer_torque(v)[:, np.newaxis], dt)
-    return propagate_input(np.ascontiguousarray(F), np.ascontiguousarray(B[:, 0]), np.ascontiguousarray(torque, float))
-
-
-def commanded_response(dynamics: Dynamics, v: float, dt: float, played: Array, on_steer: Array) -> Array:
-    """Simulate the states (n, m) of a sampled loop from rest under a torque played on top of its controller's.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-        Sampled; its drive makes what it makes of the torque played.
-    v : float
-        Speed [m/s].
-    dt : float
-        Time from row to row [s], a whole multiple of the loop's.
-    played, on_steer : (n,) array
-        Torque added to the command, and torque on the steer axis itself [N m], held from row to row.
-
-    Raises
-    ------
-    InputError
-        The dynamics know no torque added to the command.
-    """
-    if dynamics.command is None or dynamics.steer_torque is None or dynamics.dt is None:
-        raise InputError(f"the theory {dynamics.name} says nothing of a torque played on top of its controller's")
+    if dynamics.dt is None:
+        F, B = zoh(dynamics.matrix(v), dynamics.steer_torque(v)[:, np.newaxis], dt)
+        return RowMap(F, B[:, 0], None)
     F, n = dynamics.matrix(v), max(round(dt / dynamics.dt), 1)
     held = sum((np.linalg.matrix_power(F, i) for i in range(n)), np.zeros_like(F))
-    power = np.ascontiguousarray(np.linalg.matrix_power(F, n))
-    states = np.zeros((len(played), len(F)))
-    for vector, torque in ((dynamics.command(v), played), (dynamics.steer_torque(v), on_steer)):
-        if torque.any():
-            states += propagate_input(power, np.ascontiguousarray(held @ vector), np.ascontiguousarray(torque, float))
-    return states
+    commanded = None if dynamics.command is None else held @ dynamics.command(v)
+    return RowMap(np.linalg.matrix_power(F, n), held @ dynamics.steer_torque(v), commanded)
 
 
-@njit(cache=True, nogil=True)
-def propagate_input(F: Array, b: Array, u: Array) -> Array:
-    """States (n, m) of x[i + 1] = F x[i] + b u[i] from rest, for the input u (n,)."""
-    m = len(b)
-    states = np.zeros((len(u), m))
-    for i in range(len(u) - 1):
-        for a in range(m):
-            states[i + 1, a] = b[a] * u[i]
-            for c in range(m):
-                states[i + 1, a] += F[a, c] * states[i, c]
-    return states
+def forced_response(row: RowMap, on_steer: Array, commanded: Array | None = None) -> Array:
+    """Simulate the states (n, m) from rest under torques (n,), on the steer axis [N m] and added to the command."""
+    pushes = np.outer(on_steer, row.on_steer)
+    if commanded is not None:
+        assert row.commanded is not None
+        pushes += np.outer(commanded, row.commanded)
+    return propagate_evenly(row.F, np.zeros((len(row.F), 1)), len(pushes), pushes)[..., 0]

@@ -10,7 +10,7 @@ from numba import njit
 from scipy.linalg import expm
 
 from riderless.experiments.datatypes import Dynamics, ProcessNoise
-from riderless.experiments.theory.free_response import propagate
+from riderless.experiments.theory.free_response import propagate_evenly
 from riderless.experiments.theory.kalman import RowNoise
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
@@ -82,9 +82,8 @@ def torque_map(dynamics: Dynamics, v: float, dt: float) -> tuple[Array, Array, f
 
 def impulse_responses(rows: RowNoise, before: Array, n: int) -> tuple[Array, Array]:
     """Readings (n, c, e) after each noise at row 0, and those (n, c, b) after each state (m, b) at the beginning."""
-    m, e = rows.state_noise.shape
-    starts, still = np.hstack([rows.state_noise, before]), np.zeros((m, m))
-    motion = rows.output @ propagate(rows.transition[None], np.zeros(n, int), np.zeros(n), starts, still, np.zeros(n))
+    e = rows.state_noise.shape[1]
+    motion = rows.output @ propagate_evenly(rows.transition, np.hstack([rows.state_noise, before]), n)
     return np.concatenate([rows.reading_noise[None], motion[:-1, :, :e]]), motion[:, :, e:]
 
 

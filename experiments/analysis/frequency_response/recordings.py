@@ -24,11 +24,11 @@ from riderless.experiments.datatypes import Response
 from riderless.experiments.dynamics import Theory
 from riderless.experiments.recordings.torque_law import played_parts
 from riderless.experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
+from riderless.experiments.theory.free_response import row_map
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from riderless.models.errors import InputError
-from riderless.models.linear.zero_order_hold import zoh
 
 MIN_SHAKEN = 8.0  # s with a torque, all parts together, below which the lines lie too far apart
 PLAYED_SHARE = 0.05  # of the largest power of the torque, from which a frequency was played
@@ -55,7 +55,8 @@ def recorded_response(response: Response) -> FrequencyResponse:
         )
     theory = response.own_theory
     v = float(np.mean(np.concatenate([response.v[a:b] for a, b in parts])))
-    predicting = _sampled_theory(theory, v, response.dt)
+    move = mover(theory, lambda moved: _sampled_theory(moved, v, response.dt))
+    predicting = move({})
     measured = {"phi_dot": response.phi_dot, "delta": response.delta, "T": response.T_delta}
     rows = [_end_to_end(measured[name], parts) for name in RESPONSE_CHANNELS]
     simulated = [predicting.response(response.T_played[a:b]) for a, b in parts]
@@ -67,7 +68,6 @@ def recorded_response(response: Response) -> FrequencyResponse:
         raise InputError(
             f"the known torque of {response.source} fills too narrow a band for a frequency response: record longer"
         )
-    move = mover(theory, lambda changes: _sampled_theory(theory.move(changes), v, response.dt))
     return FrequencyResponse(
         response.source,
         response.label,
@@ -104,13 +104,13 @@ def _sampled_theory(theory: Theory, v: float, dt: float) -> ExcitedLoop:
     dynamics = theory.dynamics()
     if dynamics.steer_torque is None or dynamics.feedback is None or dynamics.dt is not None:
         raise InputError(f"the theory {theory.name} says nothing of a torque on the steer axis")
-    gain = theory.nominal("drive_gain")
-    W, B = zoh(dynamics.matrix(v), gain * dynamics.steer_torque(v)[:, np.newaxis], dt)
+    W, on_steer, _ = row_map(dynamics, v, dt)
     H = np.zeros((len(MEASURED_CHANNELS), len(dynamics.states)))
     H[OUTPUT_ROWS["phi_dot"], PHI_DOT] = 1.0
     scale, lag = theory.nominal("steer_scale"), theory.nominal("steer_lag")
     H[OUTPUT_ROWS["delta"], [DELTA, DELTA_DOT]] = scale, -scale * lag
-    return ExcitedLoop(W, B[:, 0], dynamics.feedback(v), H, dt)
+    B = theory.nominal("drive_gain") * on_steer
+    return ExcitedLoop(W, B, dynamics.feedback(v), H, dt)
 
 
 def _end_to_end(y: Array, parts: list[tuple[int, int]]) -> Array:

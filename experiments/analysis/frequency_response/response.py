@@ -28,7 +28,6 @@ from riderless.hil.loop.excitation import Excitation
 from riderless.hil.loop.states import State
 from riderless.models.array_types import Array, ComplexArray
 from riderless.models.errors import InputError
-from riderless.models.linear.perturbed import Variant
 from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
 MIN_PLAYED = 20.0  # s of torque, below which the lines lie too far apart
@@ -171,8 +170,15 @@ def frequency_response(run: Run) -> FrequencyResponse:
             f"the run {run.folder.name} played no torque: a frequency response wants a sweep or a multisine"
         )
     r, outputs, v, steer_age, held, one_of = _played_part(run, run.header.excitation)
-    build = _theory_at(run.header, v, steer_age, held, one_of)
-    theory = build()
+    whole = theory_of(run.header, run.header.bicycle, run.ticks)
+    rig, schedule = slower_rig(run.header.rig, one_of), run.header.schedule
+
+    def excited(moved: Theory) -> ExcitedLoop:
+        real, more_delay = moved.variant({})
+        return excited_loop(rig, schedule, v, steer_age=steer_age, real=real, more_delay=held + more_delay)
+
+    move = mover(whole, excited)
+    theory = move({})
     if not theory.stable:
         raise InputError(
             f"theory has the loop of the run {run.folder.name} unstable at {v:.2f} m/s, so that it predicts no "
@@ -181,8 +187,6 @@ def frequency_response(run: Run) -> FrequencyResponse:
     predicted = theory.response(r)
     band, rate = (run.header.excitation.f_low, run.header.excitation.f_high), run.header.rig.rate / one_of
     lines = measure_lines(r, outputs, np.array([predicted[name] for name in RESPONSE_CHANNELS]), rate, band)
-    whole = theory_of(run.header, run.header.bicycle, run.ticks)
-    move = mover(whole, lambda changes: build(*whole.variant(changes)))
     return FrequencyResponse(
         run.folder.name,
         run.header.label,
@@ -279,40 +283,12 @@ def relative_std(coherence: Array, independent: float) -> Array:
     return np.sqrt((1.0 - kept) / (2.0 * independent * kept))
 
 
-def _theory_at(
-    header: RunHeader, v: float, steer_age: float = 0.0, held: float = 0.0, one_of: float = 1.0
-) -> Callable[..., ExcitedLoop]:
-    """Theory of the loop that the header of a run describes.
-
-    Parameters
-    ----------
-    header : RunHeader
-    v : float
-        Speed [m/s].
-    steer_age, held, one_of : float
-        As of `riderless.experiments.theory.run_theory.loop_theory`.
-
-    Returns
-    -------
-    callable
-        Builds it; takes ``real`` and ``more_delay`` of `excited_loop`, by default as designed.
-    """
-    known, schedule = slower_rig(header.rig, one_of), header.schedule
-
-    def build(real: Variant | None = None, more_delay: float = 0.0) -> ExcitedLoop:
-        return excited_loop(known, schedule, v, steer_age=steer_age, real=real, more_delay=held + more_delay)
-
-    return build
-
-
-def mover(
-    whole: Theory, build: Callable[[Mapping[str, float]], ExcitedLoop]
-) -> Callable[[Mapping[str, float]], ExcitedLoop]:
-    """Mover of the theory: it takes how many standard deviations away each quantity is to be."""
+def mover(whole: Theory, excited: Callable[[Theory], ExcitedLoop]) -> Callable[[Mapping[str, float]], ExcitedLoop]:
+    """Mover of the excited loop of a theory: it takes how many standard deviations away each quantity is to be."""
 
     def move(deviations: Mapping[str, float]) -> ExcitedLoop:
         changes = {name: whole.nominal(name) + many * whole.uncertain[name] for name, many in deviations.items()}
-        return build(changes)
+        return excited(whole.move(changes))
 
     return move
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from riderless.experiments.analysis.identification.output_error import AveragedWindow
 from riderless.experiments.dynamics import Dynamics
+from riderless.experiments.theory.free_response import row_map
 from riderless.experiments.theory.nonlinear_response import Shaking, window_machine
 from riderless.models.array_types import Array
-from riderless.models.linear.zero_order_hold import zoh
 
 LINEAR_SHARE = 1e-3  # of a motion, in which it is linear
 
@@ -57,11 +57,7 @@ def _pushed(averaged: AveragedWindow, dynamics: Dynamics, gain: float, steps: in
     """
     played = np.zeros(steps) if averaged.played is None else averaged.played
     held = played[np.arange(steps) * len(played) // steps]
-    v = float(averaged.v.mean())
     if not held.any():
         return np.zeros((steps, len(dynamics.states)))
-    if dynamics.command is not None:
-        return np.outer(held, dynamics.command(v))
-    assert dynamics.steer_torque is not None
-    pushes = dynamics.steer_torque(v)[:, np.newaxis]
-    return np.outer(gain * held, zoh(dynamics.matrix(v), pushes, averaged.dt * len(averaged.v) / steps)[1])
+    _, on_steer, commanded = row_map(dynamics, float(averaged.v.mean()), averaged.dt * len(averaged.v) / steps)
+    return np.outer(gain * held, on_steer) if commanded is None else np.outer(held, commanded)

@@ -29,9 +29,9 @@ from riderless.experiments.theory.free_response import (
     BICYCLE_STARTS,
     MAP_SPEED_STEP,
     N_BICYCLE_STARTS,
-    commanded_response,
     forced_response,
     free_responses,
+    row_map,
 )
 from riderless.experiments.theory.kalman import InnovationFilter, innovation_filter
 from riderless.hil.design.loop_parts.instruments import gyro_readings, yaw_rate
@@ -253,12 +253,11 @@ def _forced(averaged: AveragedWindow, theories: Sequence[Theory]) -> dict[str, A
     k, v = len(turning) // n, float(averaged.v.mean())
     states = []
     for machine, gain, size, delay in zip(several, gains, friction, delays, strict=True):
-        if machine.dt is None:
-            x = forced_response(
-                machine, v, averaged.dt / k, gain * _later(played, delay * k / averaged.dt) - size * turning
-            )
+        row = row_map(machine, v, averaged.dt / k)
+        if row.commanded is None:
+            x = forced_response(row, gain * _later(played, delay * k / averaged.dt) - size * turning)
         else:
-            x = commanded_response(machine, v, averaged.dt / k, played, -size * turning)
+            x = forced_response(row, -size * turning, played)
         states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
     most = max(x.shape[1] for x in states)  # a delay beyond one sample has more states
     states = [np.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0))) for x in states]

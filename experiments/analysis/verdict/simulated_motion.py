@@ -22,7 +22,7 @@ from riderless.experiments.analysis.verdict.steer_elements import (
     ride_elements,
 )
 from riderless.experiments.datatypes import Dynamics, Segment
-from riderless.experiments.theory.free_response import mean_acceleration, starts_at, step_maps
+from riderless.experiments.theory.free_response import mean_acceleration, row_map, starts_at, step_maps
 from riderless.experiments.theory.process_noise import torque_map
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, yaw_rate
 from riderless.models.array_types import Array
@@ -31,7 +31,6 @@ from riderless.models.linear.path import lateral_forces
 from riderless.models.linear.perturbed import Variant
 from riderless.models.linear.side_slip import slip_balance
 from riderless.models.linear.whipple import totals
-from riderless.models.linear.zero_order_hold import zoh
 
 # Side slip of both tyres, for machines that are ridden step by step: what it does to a linear machine of theory.
 
@@ -146,9 +145,7 @@ class MachineSteps:
         v = np.linspace(window.v_start, window.v_end, n)
         F, below, weight = step_maps(dynamics, v, h, mean_acceleration(v, h))
         m = len(dynamics.states)
-        torque = dynamics.steer_torque(v0)
-        if dynamics.dt is None:
-            torque = np.ascontiguousarray(zoh(dynamics.matrix(v0), torque[:, np.newaxis], h)[1][:, 0])
+        torque = np.ascontiguousarray(row_map(dynamics, v0, h).on_steer)
         rows = np.zeros((3, m))
         if dynamics.drive is not None:
             rows[0] = dynamics.drive(v0)
