@@ -14,6 +14,7 @@ import numpy as np
 from riderless.experiments.analysis.identification.identify import QUANTITY_STEP, model_error, robust_covariance
 from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
+from riderless.experiments.experiment_design.choice import Measurement
 from riderless.experiments.experiment_design.goal import Goal
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -22,36 +23,54 @@ RELINEARISED = 0.2  # usual deviations
 STEPS_AFTER_RUN = 4  # of Gauss and Newton after each run
 STEP_LIMIT = 3.0  # usual deviations, of one step: farther on the line is not the motion
 LOOKS_AT_LARGE_MOTION = 2  # each from the start found with the one before
+MOST_TIMES = 1e3  # times the time so far, up to which it is said how long a goal would take
+WITHOUT_END = 1e6  # times each measurement: what more of it would ever tell
 LEAST_WINDOWS = 3  # before an interval is believed
 
 
 @dataclass(frozen=True, eq=False)
 class KnownSoFar:
-    """Values (p,) of a goal's quantities and their covariance (p, p), both in scales, from a number of windows.
+    """Values (p,) of a goal's quantities, in scales, from a number of windows, and the information (p, p) about them.
 
-    ``model_error`` (p,) is the part of the deviations that more windows like these do not make smaller.
+    ``by_noise`` is the information, had theory no error of its own. ``model_error`` (p,) is the part of the deviations
+    that more windows like these do not make smaller.
     """
 
     goal: Goal
     values: Array
-    covariance: Array
+    by_noise: Array
     windows: int
     model_error: Array
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance (p, p) by noise and by what the model has wrong."""
+        return np.asarray(np.linalg.inv(self.by_noise) + np.outer(self.model_error, self.model_error))
 
     @property
     def information(self) -> Array:
         """Inverse of the covariance."""
         return np.asarray(np.linalg.inv(self.covariance))
 
-    @property
-    def by_noise(self) -> Array:
-        """Information (p, p), had theory no error of its own."""
-        return np.asarray(np.linalg.inv(self.covariance - np.outer(self.model_error, self.model_error)))
+    def after(self, information: Array) -> "KnownSoFar":
+        """Knowledge after windows that tell so much (p, p) more by their noise alone."""
+        return replace(self, by_noise=self.by_noise + information)
 
-    def after(self, information: Array) -> Array:
-        """Information (p, p) after windows that tell so much (p, p) more by their noise alone."""
-        covariance = np.linalg.inv(self.by_noise + information)
-        return np.asarray(np.linalg.inv(covariance + np.outer(self.model_error, self.model_error)))
+    def at_last(self, measurements: Sequence[Measurement]) -> "KnownSoFar":
+        """Knowledge when all measurements that there are have been made without end."""
+        return self.after(WITHOUT_END * sum((run.information for run in measurements), np.zeros_like(self.by_noise)))
+
+    def times_until_reached(self, goal: Goal) -> float:
+        """Times the information gathered until a goal is reached; infinite beyond `MOST_TIMES`."""
+        gathered = self.by_noise - goal.known
+        low, high = 1.0 / MOST_TIMES, MOST_TIMES
+        if goal.shortfall(self.after((high - 1.0) * gathered).information) > 1.0:
+            return float("inf")
+        while high > 1.01 * low:
+            middle = float(np.sqrt(low * high))
+            short = goal.shortfall(self.after((middle - 1.0) * gathered).information) > 1.0
+            low, high = (middle, high) if short else (low, middle)
+        return high
 
     @property
     def quantities(self) -> dict[str, float]:
@@ -85,9 +104,7 @@ class Knowledge:
         self.misfit = 0.0
         self._windows: list[AveragedWindow] = []
         self._found: list[tuple[Array, Linearisation]] = []
-        self.estimate = KnownSoFar(
-            goal, self._nominal.copy(), np.asarray(np.linalg.inv(goal.known)), 0, np.zeros(len(goal.free))
-        )
+        self.estimate = KnownSoFar(goal, self._nominal.copy(), goal.known, 0, np.zeros(len(goal.free)))
 
     def add(self, windows: Sequence[AveragedWindow]) -> KnownSoFar:
         """Take new windows into account."""
@@ -104,8 +121,8 @@ class Knowledge:
             for i in stale:
                 self._found[i] = (x, self._linearised(self._windows[i], x))
         if self._found:
-            covariance, error = self._uncertainty(x)
-            self.estimate = KnownSoFar(self.goal, x, covariance, len(self._found), error)
+            by_noise, error = self._uncertainty(x)
+            self.estimate = KnownSoFar(self.goal, x, by_noise, len(self._found), error)
             noise = [list(self._linearised(window, x).stds.values()) for window in windows if window.filter]
             self.misfit = float(np.sqrt(np.mean(np.square(noise), axis=0).max())) if noise else 0.0
         return self.estimate
@@ -147,9 +164,9 @@ class Knowledge:
         return True
 
     def _uncertainty(self, x: Array) -> tuple[Array, Array]:
-        """Covariance (p, p) in scales at ``x`` and the model's error (p,) in it.
+        """Information (p, p) in scales at ``x``, by noise, and the model's error (p,).
 
-        It is the sandwich, never smaller on average than the noise of the rows says, and what the model has wrong.
+        It is that of the sandwich, never larger on average than the noise of the rows says.
 
         Few windows may look better than they are by chance, and an experiment that stops then would stop too early.
         """
@@ -162,6 +179,5 @@ class Knowledge:
         moves = [window.jacobian * self.goal.scales for window in there]
         information = sum((J.T @ J for J in moves), self.goal.known.copy())
         error = model_error(there, prior) / self.goal.scales
-        return np.asarray(
-            robust * max(1.0, len(x) / float(np.trace(information @ robust))) + np.outer(error, error)
-        ), error
+        by_noise = robust * max(1.0, len(x) / float(np.trace(information @ robust)))
+        return np.asarray(np.linalg.inv(by_noise)), error

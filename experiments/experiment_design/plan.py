@@ -22,6 +22,7 @@ from riderless.experiments.experiment_design.choice import (
     window_information,
 )
 from riderless.experiments.experiment_design.goal import Goal, read_goal
+from riderless.experiments.experiment_design.knowledge import KnownSoFar
 from riderless.experiments.experiment_design.paper_windows import (
     OPEN_LOOP_STEP,
     PaperKick,
@@ -152,7 +153,6 @@ def _correlation(information: Array, row: Array, other: Array) -> float:
 
 NOBODY_KICKS = "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
 MOST_LEAN = 0.044  # rad, by theory, that a kick by the drive may make: as in experiments that run themselves
-MOST_TIME = 1000.0  # times that planned, up to which it is said how long a precision takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,38 +326,28 @@ def _plan_with(lab: Lab, goal: Goal, time: float, sensors: Sensors, measurements
     if not chosen:
         least = min(time_taken([measurement], lab.costs) for measurement in measurements)
         raise InputError(f"one run takes {least:.0f} s, and there are {time:.0f} s: allow more minutes, or fewer kicks")
-    information = gathered(goal, chosen)
-    grid = _equal_grid(measurements, lab.costs, time)
-    at_last = goal.known + 1e6 * sum(
-        (measurement.information for measurement in measurements), np.zeros_like(goal.known)
-    )
+    known, grid = known_after(goal, chosen), _equal_grid(measurements, lab.costs, time)
+    taken = time_taken(chosen, lab.costs)
+    times = max(known.times_until_reached(goal), 1.0 / len(chosen)) if goal.asks else float("nan")
     return SensorPlan(
         sensors=sensors,
         measurements=tuple(measurements),
         chosen=tuple(chosen),
-        taken=time_taken(chosen, lab.costs),
-        stds=stds_after(goal, chosen),
-        grid_stds=stds_after(goal, grid),
-        time_wanted=_time_until(goal, chosen, lab.costs, at_last),
-        stds_at_last=np.hypot(goal.stds(at_last), _model_error(goal, chosen)),
-        confounded=confounded_quantities(goal, information, measurements),
+        taken=taken,
+        stds=known.stds,
+        grid_stds=known_after(goal, grid).stds,
+        time_wanted=times * taken,
+        stds_at_last=known.at_last(measurements).stds,
+        confounded=confounded_quantities(goal, known.by_noise, measurements),
     )
 
 
-def gathered(goal: Goal, plan: Sequence[Measurement]) -> Array:
-    """Information (p, p) after the measurements of a plan."""
-    return np.asarray(sum((measurement.information for measurement in plan), goal.known))
-
-
-def stds_after(goal: Goal, plan: Sequence[Measurement]) -> Array:
-    """Standard deviations (q,), SI, after the measurements of a plan: by noise, and by what theory may have wrong."""
-    return np.hypot(goal.stds(gathered(goal, plan)), _model_error(goal, plan))
-
-
-def _model_error(goal: Goal, plan: Sequence[Measurement]) -> Array:
-    """Part (q,) of the deviations, SI, that the plan made again does not make smaller."""
+def known_after(goal: Goal, plan: Sequence[Measurement]) -> KnownSoFar:
+    """Knowledge after the measurements of a plan, which finds no values."""
+    information = sum((measurement.information for measurement in plan), goal.known)
     bent = sum((measurement.bent for measurement in plan if measurement.bent is not None), np.zeros(len(goal.free)))
-    return np.asarray(MODEL_ERROR * goal.rows @ np.linalg.solve(gathered(goal, plan), bent))
+    error = MODEL_ERROR * np.linalg.solve(information, bent)
+    return KnownSoFar(goal, np.full(len(goal.free), np.nan), information, len(plan), error)
 
 
 def _equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: float) -> list[Measurement]:
@@ -372,38 +362,6 @@ def _equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: flo
 def spread_evenly(order: Sequence[Measurement], n: int) -> list[Measurement]:
     """Take n measurements of those in order, as evenly as can be."""
     return [order[int((i + 0.5) * len(order) / n)] for i in range(n)]
-
-
-def _time_until(goal: Goal, plan: Sequence[Measurement], costs: TimeCosts, at_last: Array) -> float:
-    """Time [s] until a plan, made again and again, reaches what is asked for; infinite where nothing ever does.
-
-    Parameters
-    ----------
-    goal : Goal
-    plan : sequence of Measurement
-    costs : TimeCosts
-    at_last : (p, p)
-        Information when all has been measured without end.
-    """
-    if not goal.asks:
-        return float("nan")
-    if goal.shortfall(at_last) > 1.0:
-        return float("inf")
-    gained, error = gathered(goal, plan) - goal.known, _model_error(goal, plan)
-
-    def short(times: float) -> bool:
-        information = goal.known + times * gained
-        if goal.difference is not None:
-            return goal.shortfall(information) > 1.0
-        return bool(np.any(np.hypot(goal.stds(information), error) > goal.wanted))
-
-    low, high = 1e-3, MOST_TIME
-    if short(high):
-        return float("inf")
-    while high > 1.01 * low:
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if short(middle) else (low, middle)
-    return max(float(high), 1.0 / len(plan)) * time_taken(plan, costs)
 
 
 def _averaged(stds: Mapping[str, float], dt: float) -> dict[str, float]:

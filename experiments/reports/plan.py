@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.experiment_design.paper_windows import Sensors
-from riderless.experiments.experiment_design.plan import ExperimentPlan, SensorPlan, stds_after
+from riderless.experiments.experiment_design.plan import ExperimentPlan, SensorPlan, known_after
 from riderless.experiments.reports.text import Sentence, TextBlock, TextTable
 
 MINUTE = 60.0  # s
@@ -54,7 +54,7 @@ def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
                 "stds_at_last": dict(zip(goal.labels, map(_number, sensor_plan.stds_at_last), strict=True)),
                 "time_wanted": _number(sensor_plan.time_wanted),
                 "one_run": {
-                    run.name: dict(zip(goal.labels, map(_number, stds_after(goal, [run])), strict=True))
+                    run.name: dict(zip(goal.labels, map(_number, known_after(goal, [run]).stds), strict=True))
                     for run in sensor_plan.measurements
                 },
                 "confounded": [
@@ -92,7 +92,7 @@ def _run_table(plan: ExperimentPlan, sensor_plan: SensorPlan) -> TextTable:
         [
             [
                 run.name,
-                *(f"{std:.2g}" for std in stds_after(goal, [run])),
+                *(f"{std:.2g}" for std in known_after(goal, [run]).stds),
                 str(counts[run.name]) if counts[run.name] else "-",
             ]
             for run in sensor_plan.measurements

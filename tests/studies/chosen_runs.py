@@ -18,7 +18,7 @@ from riderless.experiments.campaigns.adaptive.runs import windows_of
 from riderless.experiments.campaigns.file import Campaign, plan_campaign
 from riderless.experiments.campaigns.run import run_conditions_in_lockstep
 from riderless.experiments.experiment_design.choice import Measurement, time_taken
-from riderless.experiments.experiment_design.plan import gathered, spread_evenly
+from riderless.experiments.experiment_design.plan import known_after, spread_evenly
 from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import STDS_95
@@ -121,7 +121,10 @@ def best_grid(campaign: Campaign, course: Course) -> list[str]:
         for n in range(2, len(own) + 1):
             places = np.round(np.linspace(0, len(own) - 1, n)).astype(int)
             found.append(_filled([foretold[own[i].label] for i in places], course))
-    return [one.name for one in max(found, key=lambda plan: course.goal.criterion.value(gathered(course.goal, plan)))]
+    return [
+        one.name
+        for one in max(found, key=lambda plan: course.goal.criterion.value(known_after(course.goal, plan).by_noise))
+    ]
 
 
 def all_in_turn(course: Course) -> list[str]:

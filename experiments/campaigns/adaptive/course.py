@@ -19,7 +19,6 @@ from riderless.experiments.campaigns.adaptive.rival_models import (
     Rivals,
     all_is_known,
     budget_spent,
-    information_at_last,
     known_words,
     nothing_left,
     unreachable,
@@ -205,7 +204,7 @@ class Course:
         self._chosen: Choice | None = None
         self._aim()
         menu_told = self.measurements()
-        never = unreachable(self.goal, self.known, information_at_last(self.known, menu_told), menu_told)
+        never = unreachable(self.goal, self.known.at_last(menu_told), menu_told)
         if never is not None:
             raise InputError(never.sentence)
 
@@ -295,7 +294,7 @@ class Course:
         rates = np.array(gains) / times
         order = [i for i in np.argsort(-rates, kind="stable") if i != best]
         condition = self._again(legs)
-        gained = sum((by_label[label].information for label in legs), np.zeros_like(known.covariance))
+        gained = sum((by_label[label].information for label in legs), np.zeros_like(known.by_noise))
         cost = times[best] + condition.duration - self._entry(legs[0]).duration
         self._chosen = Choice(
             condition=condition,
@@ -303,7 +302,7 @@ class Course:
             cost=cost,
             minutes=self.minutes + cost / MINUTE_S,
             second=f"{measurements[order[0]].name} ({rates[order[0]] / rates[best]:.0%})" if order else "",
-            foretold=self.goal.stds(known.after(gained)),
+            foretold=known.after(gained).stds,
         )
         return condition
 
@@ -342,7 +341,7 @@ class Course:
 
     def _wants_more(self, information: Array) -> bool:
         """Is what is asked for not reached with so much more information (p, p), as foretold?"""
-        return not self.goal.asks or self.goal.shortfall(self.known.after(information)) > 1.0
+        return not self.goal.asks or self.goal.shortfall(self.known.after(information).information) > 1.0
 
     def record(self, windows: Sequence[AveragedWindow]) -> CourseStep:
         """Take the windows of the run that was chosen last."""
@@ -381,8 +380,8 @@ class Course:
             self.ending = nothing_left(self.dropped)
         if self.ending is None and known.windows:
             menu = self.measurements()
-            at_last = information_at_last(known, menu)
-            self.ending = unreachable(self.goal, known, at_last, menu)
+            at_last = known.at_last(menu)
+            self.ending = unreachable(self.goal, at_last, menu)
             if self.rivals and self.ending is None:
                 self.ending = self.rivals.exhausted(known, at_last)
         return self.ending is not None

@@ -19,16 +19,14 @@ from riderless.experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from riderless.experiments.analysis.verdict.wording import p_text
 from riderless.experiments.experiment_design.choice import LogSeparation, Measurement
 from riderless.experiments.experiment_design.goal import Goal
-from riderless.experiments.experiment_design.knowledge import LEAST_WINDOWS, KnownSoFar
+from riderless.experiments.experiment_design.knowledge import LEAST_WINDOWS, WITHOUT_END, KnownSoFar
 from riderless.experiments.experiment_design.plan import confounded_quantities
 from riderless.models.array_types import Array
 
 # Endings of an experiment that runs itself, each with its sentence: reached, never, spent, nothing left, stopped.
 
 
-WITHOUT_END = 1e6  # times each run of the menu: what more of it would ever tell
 _MOST_NAMED = 3  # quantities named
-MOST_TIMES = 1e3  # times the time so far, up to which it is said how long it would take
 
 
 @dataclass(frozen=True)
@@ -46,35 +44,28 @@ def all_is_known(goal: Goal, known: KnownSoFar, so_far: str) -> Ending | None:
     return Ending("reached", f"all that was asked for is reached: {so_far}")
 
 
-def information_at_last(known: KnownSoFar, measurements: Sequence[Measurement]) -> Array:
-    """Information (p, p) when all measurements of a menu have been made without end."""
-    information = sum((run.information for run in measurements), np.zeros_like(known.covariance))
-    return known.after(WITHOUT_END * information)
-
-
-def unreachable(goal: Goal, known: KnownSoFar, at_last: Array, measurements: Sequence[Measurement]) -> Ending | None:
+def unreachable(goal: Goal, at_last: KnownSoFar, measurements: Sequence[Measurement]) -> Ending | None:
     """Ending of an experiment that would never reach what is asked for, however long; None where it would.
 
     Parameters
     ----------
     goal : Goal
-    known : KnownSoFar
-    at_last : (p, p)
-        As `information_at_last` gives it.
+    at_last : KnownSoFar
+        When all has been measured without end.
     measurements : sequence of Measurement
     """
-    if not goal.asks or goal.shortfall(at_last) <= 1.0:
+    information = at_last.information
+    if not goal.asks or goal.shortfall(information) <= 1.0:
         return None
-    alike = [str(pair) for pair in confounded_quantities(goal, at_last, measurements)]
-    because = "; ".join(alike) or _hidden_words(goal, at_last)
-    exact = np.asarray(np.linalg.inv(np.linalg.inv(at_last) - np.outer(known.model_error, known.model_error)))
-    if goal.shortfall(exact) <= 1.0:
+    alike = [str(pair) for pair in confounded_quantities(goal, information, measurements)]
+    because = "; ".join(alike) or _hidden_words(goal, information)
+    if goal.shortfall(at_last.by_noise) <= 1.0:
         because = "so far may theory be off at this lean; lower most_lean_deg"
     if goal.difference is not None:
         return Ending("never", f"theory and the other model are never told apart, however long: {because}")
     stays = [
         f"{goal.labels[i]} +- {goal.wanted[i]:g} is never reached, however long (it stays at {std:.2g})"
-        for i, std in enumerate(goal.stds(at_last))
+        for i, std in enumerate(goal.stds(information))
         if std > goal.wanted[i]
     ]
     return Ending("never", f"{' and '.join(stays)}: {because}")
@@ -119,7 +110,7 @@ def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float, 
     spent = f"the {allowed:g} minutes are spent: {so_far}"
     if not goal.asks:
         return Ending("spent", spent)
-    times = _times_as_long(goal, known) if known.windows else np.inf
+    times = max(known.times_until_reached(goal), 1.0) if known.windows else np.inf
     more = f"about {times * minutes:.2g} minutes would do" if np.isfinite(times) else "allow more minutes"
     return Ending("spent", f"{spent}; {more}")
 
@@ -138,18 +129,6 @@ def known_words(goal: Goal, known: KnownSoFar, values: Array) -> str:
         aim = f" (wanted {wanted:.2g})" if np.isfinite(wanted) else ""
         words.append(f"{label} {value:.4g} +- {std:.2g} {unit}".rstrip() + aim)
     return ", ".join(words)
-
-
-def _times_as_long(goal: Goal, known: KnownSoFar) -> float:
-    """Times the information gathered (p, p) until all is reached; infinite beyond `MOST_TIMES`."""
-    low, high = 1.0, MOST_TIMES
-    gathered = known.by_noise - goal.known
-    if goal.shortfall(known.after((high - 1.0) * gathered)) > 1.0:
-        return float("inf")
-    while high > 1.02 * low:
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if goal.shortfall(known.after((middle - 1.0) * gathered)) > 1.0 else (low, middle)
-    return high
 
 
 STATED = "theory"
@@ -246,17 +225,17 @@ class Rivals:
             f"{p_text(p[first])}",
         )
 
-    def exhausted(self, known: KnownSoFar, at_last: Array) -> Ending | None:
+    def exhausted(self, known: KnownSoFar, at_last: KnownSoFar) -> Ending | None:
         """Ending of a verdict that more runs would not decide; None where they may.
 
         Parameters
         ----------
         known : KnownSoFar
-        at_last : (p, p)
-            Information when all has been measured without end.
+        at_last : KnownSoFar
+            When all has been measured without end.
         """
         separation = LogSeparation(self.goal.rows, self.difference(known))
-        share = separation.noncentrality(known.information) / separation.noncentrality(at_last)
+        share = separation.noncentrality(known.information) / separation.noncentrality(at_last.information)
         if known.windows < LEAST_WINDOWS or share < ALL_TOLD:
             return None
         return Ending("never", f"the verdict is never decided: {self.words(known)}, and more runs tell no more")

@@ -38,7 +38,7 @@ def known(rivals, values, stds, windows=3):
     goal, scales = rivals.goal, rivals.goal.scales
     found = dict(zip(rivals.goal.labels, zip(values, stds, strict=True), strict=True))
     x = np.array([found.get(name, (0.0, 1.0)) for name in goal.free]) / scales[:, None]
-    return KnownSoFar(goal, x[:, 0], np.diag(x[:, 1] ** 2), windows, np.zeros(len(x)))
+    return KnownSoFar(goal, x[:, 0], np.diag(x[:, 1] ** -2), windows, np.zeros(len(x)))
 
 
 def test_it_stops_as_soon_as_the_verdict_is_decided_and_the_false_model_is_rejected(made):
@@ -85,8 +85,8 @@ def test_a_machine_that_is_like_no_model_named_is_said_to_be(rivals):
 def test_what_lies_between_two_models_and_cannot_be_known_better_is_never_decided(rivals):
     between = known(rivals, [0.97, 0.0], [0.05, 0.005])
     assert rivals.decided(between, 5) is None
-    assert rivals.exhausted(between, 4.0 * between.information) is None
-    ending = rivals.exhausted(between, 1.02 * between.information)
+    assert rivals.exhausted(between, between.after(3.0 * between.by_noise)) is None
+    ending = rivals.exhausted(between, between.after(0.02 * between.by_noise))
     assert ending.kind == "never"
     assert "the verdict is never decided: theory is " in ending.sentence
 
