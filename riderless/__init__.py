@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the names that the rooms list in their `__all__`, no more, and no second list of them here
+if TYPE_CHECKING:  # the names that the rooms offer, no more, and no second list of them here
     from riderless.experiments import *  # noqa: F403
     from riderless.firmware_interface import *  # noqa: F403
     from riderless.hil import *  # noqa: F403
@@ -27,7 +27,8 @@ _ROOMS = ("models", "firmware_interface", "hil", "experiments")
 def lazy(room: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make the `__getattr__` and the `__dir__` of a room, which imports a name when it is first used (PEP 562).
 
-    Where each name is, stands in the imports for type checkers, the only list of that. What was imported once is kept.
+    Where each name is, stands in the imports for type checkers, the only list of that; each is imported ``as`` itself,
+    which says that it is offered. ``__all__`` is made of that list. What was imported once is kept.
     A folder of the room that has the name itself stays there, as Python put it: it must do what the name promises, as
     `riderless.hil.design` does, which can be called.
 
@@ -47,6 +48,8 @@ def lazy(room: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[
     places = {alias.name: str(node.module) for node in imports for alias in node.names}
 
     def get(name: str) -> Any:
+        if name == "__all__":
+            return sorted(places)
         if name not in places:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         value = getattr(import_module(places[name]), name)
@@ -54,13 +57,13 @@ def lazy(room: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[room]), *places})
+        return sorted({*vars(sys.modules[room]), *places, "__all__"})
 
     return get, names
 
 
 def _homes() -> dict[str, str]:
-    """Room of each name, by what the rooms list in their `__all__`."""
+    """Room of each name that the rooms offer."""
     rooms = [f"{__name__}.{room}" for room in _ROOMS]
     return {name: room for room in rooms for name in getattr(import_module(room), "__all__", ())}
 
