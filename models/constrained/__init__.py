@@ -11,7 +11,7 @@ With M w' = F + B N, all of them together are the linear equations A N = -phi fo
 A = J M^-1 B (Matrosov, Morozov and Pesterev 2021; Yudintsev 2008 after Wittenburg). lam = 0 is the classical method,
 whose errors grow; lam > 0 lets them decay, so any integrator serves.
 
-Read in this order: `jets` (quantities that know their derivatives), `planar` and `spatial` (bodies), `constraints`
-(one file each), `reactions` (A N = -phi), `system` (bodies + constraints + loads, in time). `tree` holds
+Read in this order: `jets` (quantities that know their derivatives), `planar` and `spatial` (bodies), `constraints`,
+`reactions` (A N = -phi), `system` (bodies + constraints + loads, in time). `tree` holds
 the textbook's other method; `bicycle` and `servo` are what this is for; `examples` the rest.
 """

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riderless.models.constrained.constraint import Constraint
-from riderless.models.constrained.constraints.revolute import Revolute
-from riderless.models.constrained.constraints.rolling_knife_edge import RollingKnifeEdge
+from riderless.models.constrained.constraints import Revolute, RollingKnifeEdge
 from riderless.models.constrained.jets import Jet
 from riderless.models.constrained.loads import Gravity, Load, Torque
 from riderless.models.constrained.motion import Bodies

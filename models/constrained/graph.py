@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints import Spherical
 from riderless.models.constrained.loads import Load, TorsionSpring
 from riderless.models.constrained.motion import GROUND
 from riderless.models.constrained.planar import PlanarBody

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riderless.models.constrained.bicycle import ConstrainedBicycle
-from riderless.models.constrained.constraints.prescribed_motion import PrescribedMotion
+from riderless.models.constrained.constraints import PrescribedMotion
 from riderless.models.errors import InputError
 from riderless.models.nonlinear.simulation import initial_state
 from riderless.models.parameters import Bicycle

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints import Spherical
 from riderless.models.constrained.planar import PlanarBody
 from riderless.models.constrained.tree import Tree
 

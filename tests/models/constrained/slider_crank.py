@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from riderless.models.constrained.constraints.slider import Slider
-from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints import Slider, Spherical
 from riderless.models.constrained.loads import Gravity, Load
 from riderless.models.constrained.planar import PlanarBody
 from riderless.models.constrained.system import System

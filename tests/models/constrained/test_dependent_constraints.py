@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from riderless.models.constrained.constraints.energy import Energy
-from riderless.models.constrained.constraints.locked_rotation import LockedRotation
-from riderless.models.constrained.constraints.point_on_plane import PointOnPlane
-from riderless.models.constrained.constraints.prescribed_motion import PrescribedMotion
-from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints import Energy, LockedRotation, PointOnPlane, PrescribedMotion, Spherical
 from riderless.models.constrained.loads import Gravity, Torque
 from riderless.models.constrained.planar import PlanarBody
 from riderless.models.constrained.spatial import Body

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from riderless.models.constrained.constraints.wheel_on_profile import WheelOnProfile
+from riderless.models.constrained.constraints import WheelOnProfile
 from riderless.models.constrained.examples.hoop import (
     HOOP_CONSTRAINTS,
     Hoop,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints import Spherical
 from riderless.models.constrained.examples.solar_array import FOLDED, solar_array
 from riderless.models.constrained.loads import Force, Torque, TorsionSpring
 from riderless.models.constrained.motion import GROUND

@@ -7,7 +7,7 @@ rest. Units are the book's: mass 1, inertia 1, length 1.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riderless.models.constrained.constraints.spherical import Spherical
+from riderless.models.constrained.constraints import Spherical
 from riderless.models.constrained.loads import Force
 from riderless.models.constrained.motion import GROUND
 from riderless.models.constrained.planar import PlanarBody
