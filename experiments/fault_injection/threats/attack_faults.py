@@ -3,6 +3,8 @@
 Well-formed frames that nobody meant to send now.
 """
 
+from functools import partial
+
 from riderless.experiments.fault_injection.threats.fault_spec import Shape, Threat
 from riderless.experiments.fault_injection.threats.link_faults import LATE_CAUSES, LONG_LASTING, WATCHDOG_SLACK
 from riderless.firmware_interface.twins.faults import TO_COMPUTER, TO_NODE
@@ -23,18 +25,22 @@ _OLD_SAMPLES = frozenset(  # what a computer that hears old samples may find wro
     }
 )
 
+_to_node = partial(Threat, ways=(TO_NODE,), lasting=LONG_LASTING)  # frames for the node
+# old samples for the computer
+_to_computer = partial(
+    Threat, causes=_OLD_SAMPLES, rides=True, slack=WATCHDOG_SLACK, ways=(TO_COMPUTER,), lasting=LONG_LASTING
+)
+
 ATTACK_THREATS = (
-    Threat(
+    _to_node(
         "old frames sent again",
         Kind.REPLAY,
         "their samples are too old: the node disables and says so",
         frozenset({Cause.FOREIGN_COMMANDS}),
         0.015,
         sizes=(0.025, 0.3),
-        ways=(TO_NODE,),
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _to_node(
         "last frames sent again and again",
         Kind.LOOP,
         "a crashed computer's buffer: no frame is newer than the last, so the watchdog strikes",
@@ -42,10 +48,8 @@ ATTACK_THREATS = (
         0.035,
         sizes=(1, 200),
         whole=True,
-        ways=(TO_NODE,),
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _to_node(
         "forged commands",
         Kind.FORGE,
         "with the right session and numbers; the computer's next command contradicts them",
@@ -53,32 +57,20 @@ ATTACK_THREATS = (
         0.015,
         sizes=(0.5, 7.0),
         signed=True,
-        ways=(TO_NODE,),
-        lasting=LONG_LASTING,
         obeyed=0.015,
     ),
-    Threat(
+    _to_computer(
         "old samples sent again",
         Kind.REPLAY,
         "their numbers and times go back: not new, or a clock that steps; what answers them is old too",
-        _OLD_SAMPLES,
-        rides=True,
-        slack=WATCHDOG_SLACK,
         sizes=(0.01, 0.3),
-        ways=(TO_COMPUTER,),
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _to_computer(
         "last samples sent again and again",
         Kind.LOOP,
         "a device whose buffer turns: no sample is new, so no command is, nor an order to stop: the watchdog strikes",
-        _OLD_SAMPLES,
-        rides=True,
-        slack=WATCHDOG_SLACK,
         sizes=(1, 200),
         whole=True,
-        ways=(TO_COMPUTER,),
-        lasting=LONG_LASTING,
     ),
     Threat(
         "frames held back more and more",

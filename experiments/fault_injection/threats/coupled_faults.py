@@ -7,6 +7,7 @@ intent, and nothing aboard can show it.
 
 import math
 from dataclasses import replace
+from functools import partial
 
 from riderless.experiments.fault_injection.threats.fault_spec import AlikeFault, Shape, Threat
 from riderless.experiments.fault_injection.threats.machine_faults import DISOBEY_CAUSES
@@ -39,49 +40,36 @@ def _same(fault: Fault, bicycle: Bicycle, v: float) -> float:
     return fault.size
 
 
-_BRACKET = Threat(
+# readings that drift alike
+_growing = partial(
+    Threat, causes=WRONG_READING_CAUSES, rides=True, signed=True, lasting=GROWING, shape=Shape.GROWS, what=Kind.DRIFT
+)
+
+_BRACKET = _growing(
     "IMU turns on its bracket",
-    Kind.DRIFT,
-    "roll gyro and accelerometer agree; the bicycle leans into a turn, found by the lateral force or by the turn",
-    WRONG_READING_CAUSES,
-    rides=True,
+    why="roll gyro and accelerometer agree; the bicycle leans into a turn, found by the lateral force or by the turn",
     sizes=(0.2, 5.0),
-    signed=True,
     channels=("a_y",),
-    lasting=GROWING,
-    shape=Shape.GROWS,
     alike=(AlikeFault(Kind.BIAS, _rate_of_turning, "phi_dot"),),
 )
 
 COUPLED_THREATS = (
     replace(_BRACKET, name="IMU turns on its bracket a little", sizes=(0.2, 3.5)),
     replace(_BRACKET, sizes=(3.5, 5.0), detected=FOUND_WITHIN, rides=False, sudden=True, unseen=True),
-    Threat(
+    _growing(
         "gyros warm up together",
-        Kind.DRIFT,
-        "data sheets allow 0.02 rad/s in a run; more is found by what is learnt of it as a bias",
-        WRONG_READING_CAUSES,
-        rides=True,
+        why="data sheets allow 0.02 rad/s in a run; more is found by what is learnt of it as a bias",
         sizes=(0.005, 0.1),
-        signed=True,
         channels=("phi_dot",),
-        lasting=GROWING,
-        shape=Shape.GROWS,
         alike=(AlikeFault(Kind.DRIFT, _same, "theta_dot"), AlikeFault(Kind.DRIFT, _same, "psi_dot")),
     ),
-    Threat(
+    _growing(
         "yaw gyro and steer encoder drift alike",
-        Kind.DRIFT,
-        "both tell the same wrong turn, and lean is told by the turn: nothing aboard contradicts them",
-        WRONG_READING_CAUSES,
-        rides=True,
+        why="both tell the same wrong turn, and lean is told by the turn: nothing aboard contradicts them",
         sizes=(0.02, 1.0),
-        signed=True,
         channels=("psi_dot",),
-        lasting=GROWING,
-        shape=Shape.GROWS,
-        alike=(AlikeFault(Kind.DRIFT, _steer_of_yaw, "delta"),),
         unseen=True,
+        alike=(AlikeFault(Kind.DRIFT, _steer_of_yaw, "delta"),),
     ),
     Threat(
         "supply sags within its window and the drive weakens with it",

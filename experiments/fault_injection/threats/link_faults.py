@@ -3,6 +3,8 @@
 They change the bytes between computer and node.
 """
 
+from functools import partial
+
 from riderless.experiments.fault_injection.threats.fault_spec import ONE_SAMPLE, Threat
 from riderless.firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
@@ -19,47 +21,22 @@ WATCHDOG_SLACK = 0.025  # s, for which the drive goes on if the order to stop is
 _CRC = "the CRC rejects the frame, and the next one comes 5 ms later"
 _MANY = "so few frames get through that one of the monitors must speak"
 
+# so few frames get through that a monitor must speak
+_noisy = partial(Threat, why=_MANY, causes=NOISY_CAUSES, lasting=LONG_LASTING, slack=WATCHDOG_SLACK)
+_gap = partial(Threat, what=Kind.DROP, causes=SILENT_CAUSES, lasting=(0.06, 3.0))  # silence longer than any limit
+_late = partial(Threat, what=Kind.DELAY, lasting=LONG_LASTING)  # frames that come late
+
 LINK_THREATS = (
     Threat("one bit flipped, once", Kind.FLIP, _CRC, sizes=(1, 1), lasting=ONE_SAMPLE),
     Threat("several bits flipped, once", Kind.FLIP, _CRC, sizes=(2, 50), whole=True, lasting=ONE_SAMPLE),
     Threat("burst of garbled bytes, once", Kind.GARBLE, _CRC, sizes=(2, 40), whole=True, lasting=ONE_SAMPLE),
     Threat("bits flipped now and then", Kind.FLIP, _CRC, sizes=(1, 8), whole=True, chances=RARE_CHANCE),
-    Threat(
-        "bits flipped in most frames",
-        Kind.FLIP,
-        _MANY,
-        NOISY_CAUSES,
-        0.5,
-        sizes=(1, 8),
-        whole=True,
-        chances=OFTEN_CHANCE,
-        lasting=LONG_LASTING,
-        slack=WATCHDOG_SLACK,
-    ),
+    _noisy("bits flipped in most frames", Kind.FLIP, detected=0.5, sizes=(1, 8), whole=True, chances=OFTEN_CHANCE),
     Threat("frame cut short, once", Kind.TRUNCATE, _CRC, sizes=(1, 40), whole=True, lasting=ONE_SAMPLE),
-    Threat(
-        "every frame cut short",
-        Kind.TRUNCATE,
-        _MANY,
-        NOISY_CAUSES,
-        0.05,
-        sizes=(1, 40),
-        whole=True,
-        lasting=LONG_LASTING,
-        slack=WATCHDOG_SLACK,
-    ),
+    _noisy("every frame cut short", Kind.TRUNCATE, detected=0.05, sizes=(1, 40), whole=True),
     Threat("frame lost, once", Kind.DROP, "one gap is less than the watchdog's time", lasting=ONE_SAMPLE),
     Threat("frames lost now and then", Kind.DROP, "gaps stay short", chances=RARE_CHANCE),
-    Threat(
-        "most frames lost",
-        Kind.DROP,
-        _MANY,
-        NOISY_CAUSES,
-        0.5,
-        chances=(0.7, 0.95),
-        lasting=LONG_LASTING,
-        slack=WATCHDOG_SLACK,
-    ),
+    _noisy("most frames lost", Kind.DROP, detected=0.5, chances=(0.7, 0.95)),
     Threat("short silence", Kind.DROP, "shorter than the watchdog's time", lasting=(0.006, 0.014)),
     Threat(
         "silence near the watchdog's time",
@@ -70,33 +47,9 @@ LINK_THREATS = (
         lasting=(0.014, 0.05),
         ways=(TO_COMPUTER, TO_NODE, BOTH_WAYS),
     ),
-    Threat(
-        "no samples",
-        Kind.DROP,
-        "silence longer than the limit",
-        SILENT_CAUSES,
-        0.05,
-        ways=(TO_COMPUTER,),
-        lasting=(0.06, 3.0),
-    ),
-    Threat(
-        "no commands",
-        Kind.DROP,
-        "the node's watchdog strikes, and says so",
-        SILENT_CAUSES,
-        0.035,
-        ways=(TO_NODE,),
-        lasting=(0.06, 3.0),
-    ),
-    Threat(
-        "link cut",
-        Kind.DROP,
-        "the node stops by itself, the computer by the silence",
-        SILENT_CAUSES,
-        0.05,
-        ways=(BOTH_WAYS,),
-        lasting=(0.06, 3.0),
-    ),
+    _gap("no samples", why="silence longer than the limit", detected=0.05, ways=(TO_COMPUTER,)),
+    _gap("no commands", why="the node's watchdog strikes, and says so", detected=0.035, ways=(TO_NODE,)),
+    _gap("link cut", why="the node stops by itself, the computer by the silence", detected=0.05, ways=(BOTH_WAYS,)),
     Threat("frames doubled", Kind.DUPLICATE, "a number that has been seen is no news", chances=(0.05, 1.0)),
     Threat("frames swapped, once", Kind.REORDER, "the older one is late, not new", lasting=ONE_SAMPLE),
     Threat(
@@ -108,29 +61,23 @@ LINK_THREATS = (
         chances=(0.05, 0.5),
         slack=0.005,
     ),
-    Threat(
-        "frames a little late", Kind.DELAY, "up to two periods", sizes=(0.001, 0.01), slack=0.01, lasting=LONG_LASTING
-    ),
-    Threat(
+    _late("frames a little late", why="up to two periods", sizes=(0.001, 0.01), slack=0.01),
+    _late(
         "frames late",
-        Kind.DELAY,
-        "between the drive's watchdog and the limit for an answer, and the balance suffers; "
+        why="between the drive's watchdog and the limit for an answer, and the balance suffers; "
         "a node takes commands that answer samples of long ago for somebody else's",
-        LATE_CAUSES | {Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.FOREIGN_COMMANDS},
+        causes=LATE_CAUSES | {Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.FOREIGN_COMMANDS},
         rides=True,
         sizes=(0.01, 0.05),
         slack=0.05,
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _late(
         "frames very late",
-        Kind.DELAY,
-        "the first gap is too long, or commands go unanswered for too long",
-        LATE_CAUSES,
-        0.1,
+        why="the first gap is too long, or commands go unanswered for too long",
+        causes=LATE_CAUSES,
+        detected=0.1,
         sizes=(0.07, 0.1),
         slack=0.1,
-        lasting=LONG_LASTING,
     ),
     Threat(
         "bursts of 16 ms",

@@ -3,6 +3,8 @@
 Each with what is promised for it.
 """
 
+from functools import partial
+
 from riderless.experiments.fault_injection.threats.fault_spec import Order, Threat
 from riderless.experiments.fault_injection.threats.link_faults import LONG_LASTING, SILENT_CAUSES
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
@@ -27,6 +29,10 @@ _SHOWN = (
     "its own report gives it away once that is off by 1.6 N m for 0.1 s; a smaller lie is borne, or ends at a limit"
 )
 _HIDDEN = "its report is what was asked for: only the bicycle can show it, by leaning too far"
+
+# a drive that makes another torque than it should
+_drive = partial(Threat, why=_SHOWN, causes=DISOBEY_CAUSES, rides=True, gross=GROSS_TORQUE_ERROR)
+_seen = partial(Threat, detected=0.005, lasting=LONG_LASTING)  # what the next sample tells
 
 MACHINE_THREATS = (
     Threat(
@@ -67,32 +73,21 @@ MACHINE_THREATS = (
         frozenset({Cause.CHECK_WATCHDOG}),
         rides=True,
     ),
-    Threat(
+    _seen(
         "low supply",
         Kind.BUS,
         "outside the window; the drive still works",
         frozenset({Cause.BUS_VOLTAGE}),
-        0.005,
         sizes=(0.5, 19.9),
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _seen(
         "high supply",
         Kind.BUS,
         "outside the window; the drive still works",
         frozenset({Cause.BUS_VOLTAGE}),
-        0.005,
         sizes=(30.1, 65.0),
-        lasting=LONG_LASTING,
     ),
-    Threat(
-        "stop button",
-        Kind.STOP_BUTTON,
-        "the node switches off by itself",
-        frozenset({Cause.STOP_BUTTON}),
-        0.005,
-        lasting=LONG_LASTING,
-    ),
+    _seen("stop button", Kind.STOP_BUTTON, "the node switches off by itself", frozenset({Cause.STOP_BUTTON})),
     Threat("operator stops", Order.STOP, "the ramp a person expects", frozenset({Cause.OPERATOR_STOP}), 0.005),
     Threat(
         "operator switches off",
@@ -101,42 +96,11 @@ MACHINE_THREATS = (
         frozenset({Cause.OPERATOR_OFF}),
         0.005,
     ),
-    Threat(
-        "drive trips",
-        Kind.DRIVE_TRIPS,
-        "the node disables it and says so",
-        frozenset({Cause.DEVICE_FAULT}),
-        0.005,
-        lasting=LONG_LASTING,
-    ),
-    Threat("drive makes no torque", Kind.DRIVE_GAIN, _SHOWN, DISOBEY_CAUSES, rides=True, gross=GROSS_TORQUE_ERROR),
-    Threat(
-        "drive reverses",
-        Kind.DRIVE_GAIN,
-        _SHOWN,
-        DISOBEY_CAUSES,
-        rides=True,
-        sizes=(-1.0, -1.0),
-        gross=GROSS_TORQUE_ERROR,
-    ),
-    Threat(
-        "drive saturates early",
-        Kind.DRIVE_CLAMP,
-        _SHOWN,
-        DISOBEY_CAUSES,
-        rides=True,
-        sizes=(0.05, 2.0),
-        gross=GROSS_TORQUE_ERROR,
-    ),
-    Threat(
-        "drive too weak or too strong",
-        Kind.DRIVE_GAIN,
-        _SHOWN,
-        DISOBEY_CAUSES,
-        rides=True,
-        sizes=(0.2, 3.0),
-        gross=GROSS_TORQUE_ERROR,
-    ),
+    _seen("drive trips", Kind.DRIVE_TRIPS, "the node disables it and says so", frozenset({Cause.DEVICE_FAULT})),
+    _drive("drive makes no torque", Kind.DRIVE_GAIN),
+    _drive("drive reverses", Kind.DRIVE_GAIN, sizes=(-1.0, -1.0)),
+    _drive("drive saturates early", Kind.DRIVE_CLAMP, sizes=(0.05, 2.0)),
+    _drive("drive too weak or too strong", Kind.DRIVE_GAIN, sizes=(0.2, 3.0)),
     Threat(
         "drive a little weak or strong", Kind.DRIVE_GAIN, "well within what the report may be off", sizes=(0.85, 1.18)
     ),

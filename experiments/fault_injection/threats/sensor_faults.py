@@ -6,6 +6,7 @@ the fault is small enough to be borne, well above it the monitor must speak, and
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from riderless.experiments.fault_injection.threats.fault_spec import FOR_EVER, Threat
@@ -30,64 +31,51 @@ _BETWEEN = "near the limit, and how much it matters depends on the bicycle"
 _REFUSED_AT_REST = "nothing rests on it under control; at rest CHECK may refuse it"
 _STEP = "a step that no bicycle makes, or two sensors that contradict each other"
 
+_reversed = partial(Threat, what=Kind.SCALE, sizes=(-1.0, -1.0))  # a reading with the wrong sign
+# an axis that nothing rests on
+_unused = partial(Threat, why=_REFUSED_AT_REST, refusals=RESTING_CAUSES, channels=UNUSED_AXES, lasting=LONG_LASTING)
+_stuck = partial(Threat, what=Kind.STUCK, lasting=LONG_LASTING)  # a reading that stands still
+# a reading that is none
+_invalid = partial(
+    Threat, what=Kind.READS, causes=INVALID_CAUSES, detected=0.025, channels=READING_NAMES, lasting=LONG_LASTING
+)
+
 _STUCK_OR_INVALID = (
-    Threat(
+    _stuck(
         "gyro or accelerometer axis stuck",
-        Kind.STUCK,
-        "the last digit of a living sensor never rests for 0.1 s; in a kick another sensor may contradict it before",
-        frozenset({Cause.SENSOR_STUCK, Cause.SENSORS_DISAGREE}),
-        0.11,
+        why="the last digit of a living sensor never rests for 0.1 s; "
+        "in a kick another sensor may contradict it before",
+        causes=frozenset({Cause.SENSOR_STUCK, Cause.SENSORS_DISAGREE}),
+        detected=0.11,
         channels=INERTIAL_AXES,
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _stuck(
         "steer encoder stuck",
-        Kind.STUCK,
-        "a steer that rests is no fault; found out by the yaw rate once it should turn far",
-        WRONG_READING_CAUSES,
+        why="a steer that rests is no fault; found out by the yaw rate once it should turn far",
+        causes=WRONG_READING_CAUSES,
         rides=True,
         channels=("delta",),
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _stuck(
         "wheel sensor stuck",
-        Kind.STUCK,
-        "on a belt of constant speed it reads the truth",
-        SPEED_CAUSES,
+        why="on a belt of constant speed it reads the truth",
+        causes=SPEED_CAUSES,
         rides=True,
         channels=("wheel_rate",),
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _stuck(
         "torque reading stuck",
-        Kind.STUCK,
-        "found out once the torque asked for differs by more than 0.8 N m",
-        TORQUE_CAUSES,
+        why="found out once the torque asked for differs by more than 0.8 N m",
+        causes=TORQUE_CAUSES,
         rides=True,
         channels=("T",),
-        lasting=LONG_LASTING,
     ),
-    Threat(
+    _invalid(
         "a reading is missing",
-        Kind.READS,
-        "no value stands at the end of the scale and makes the sample invalid",
-        INVALID_CAUSES,
-        0.025,
-        channels=READING_NAMES,
+        why="no value stands at the end of the scale and makes the sample invalid",
         sizes=(math.nan, math.nan),
-        lasting=LONG_LASTING,
     ),
-    Threat(
-        "a reading is off the scale",
-        Kind.READS,
-        "the sample is invalid",
-        INVALID_CAUSES,
-        0.025,
-        channels=READING_NAMES,
-        sizes=(1e9, 1e9),
-        signed=True,
-        lasting=LONG_LASTING,
-    ),
+    _invalid("a reading is off the scale", why="the sample is invalid", sizes=(1e9, 1e9), signed=True),
 )
 
 
@@ -213,41 +201,33 @@ def _graded_threats(name: str, kind: Kind, channels: tuple[str, ...], grades: Se
 
 
 _REVERSED_OR_UNUSED = (
-    Threat(
+    _reversed(
         "roll gyro reversed",
-        Kind.SCALE,
-        "lean by gyro and by accelerometer part as the bicycle sways; one that is stable by itself sways slowly",
-        WRONG_READING_CAUSES,
+        why="lean by gyro and by accelerometer part as the bicycle sways; one that is stable by itself sways slowly",
+        causes=WRONG_READING_CAUSES,
         rides=True,
-        sizes=(-1.0, -1.0),
         channels=("phi_dot",),
     ),
-    Threat(
+    _reversed(
         "steer encoder, yaw gyro or accelerometer reversed",
-        Kind.SCALE,
-        "contradicted once steer or yaw is large; a bicycle that is steady anyway may ride on",
-        WRONG_READING_CAUSES,
+        why="contradicted once steer or yaw is large; a bicycle that is steady anyway may ride on",
+        causes=WRONG_READING_CAUSES,
         rides=True,
-        sizes=(-1.0, -1.0),
         channels=("delta", "psi_dot", "a_y"),
     ),
-    Threat(
+    _reversed(
         "wheel sensor reversed",
-        Kind.SCALE,
-        "a speed outside its window, once the filter shows it",
-        SPEED_CAUSES,
-        0.1,
-        sizes=(-1.0, -1.0),
+        why="a speed outside its window, once the filter shows it",
+        causes=SPEED_CAUSES,
+        detected=0.1,
         channels=("wheel_rate",),
         lasting=LONG_LASTING,
     ),
-    Threat(
+    _reversed(
         "torque reading reversed",
-        Kind.SCALE,
-        "found out once it matters: at more than 0.4 N m",
-        TORQUE_CAUSES,
+        why="found out once it matters: at more than 0.4 N m",
+        causes=TORQUE_CAUSES,
         rides=True,
-        sizes=(-1.0, -1.0),
         channels=("T",),
     ),
     Threat(
@@ -260,24 +240,8 @@ _REVERSED_OR_UNUSED = (
         channels=UNUSED_AXES,
         lasting=LONG_LASTING,
     ),
-    Threat(
-        "an unused axis noisy",
-        Kind.NOISY,
-        _REFUSED_AT_REST,
-        refusals=RESTING_CAUSES,
-        sizes=(0.01, 0.5),
-        channels=UNUSED_AXES,
-        lasting=LONG_LASTING,
-    ),
-    Threat(
-        "an unused axis reversed",
-        Kind.SCALE,
-        _REFUSED_AT_REST,
-        refusals=RESTING_CAUSES,
-        sizes=(-1.0, -1.0),
-        channels=UNUSED_AXES,
-        lasting=LONG_LASTING,
-    ),
+    _unused("an unused axis noisy", Kind.NOISY, sizes=(0.01, 0.5)),
+    _unused("an unused axis reversed", Kind.SCALE, sizes=(-1.0, -1.0)),
 )
 
 SENSOR_THREATS = (
