@@ -368,3 +368,27 @@ def _names_and_files(names: Iterable[str], incomplete: str, *suffixes: str) -> l
     files = [path for path in folder.glob("*") if path.suffix in suffixes or path.is_dir()] if suffixes else []
     found = [*names, *(f"{path}/" if path.is_dir() else str(path) for path in sorted(files))]
     return [name for name in found if name.startswith(incomplete)]
+
+
+# Bicycles and mappings that several commands ask for alike.
+
+
+BicycleArgument: TypeAlias = Annotated[
+    str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
+]
+BicycleOrRig: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=complete_bicycle,
+        help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.",
+    ),
+]
+BicycleOfLogs: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        autocompletion=complete_bicycle, help="With a mapping, or logs that name none: a name or a TOML file."
+    ),
+]
+MappingOption: TypeAlias = Annotated[
+    str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
+]

@@ -7,11 +7,12 @@ import typer
 
 from riderless.experiments.commands._options import (
     DEFAULT,
+    BicycleOfLogs,
     Force,
     LawFileOption,
+    MappingOption,
     MaxMemory,
     Preset,
-    complete_bicycle,
     know_law,
     require_law_used,
 )
@@ -27,16 +28,9 @@ def analyze(
             "MF4; also FILE=MAPPING.toml."
         ),
     ],
-    mapping: Annotated[
-        str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
-    ] = "",
+    mapping: MappingOption = "",
     preset: Preset = "",
-    bicycle: Annotated[
-        str,
-        typer.Option(
-            autocompletion=complete_bicycle, help="With a mapping, or logs that name none: a name or a TOML file."
-        ),
-    ] = "",
+    bicycle: BicycleOfLogs = "",
     trust: Annotated[
         bool,
         typer.Option(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from riderless.experiments.commands._options import (
+    BicycleOrRig,
     Force,
     Trust,
-    complete_bicycle,
     complete_method,
     refuse_ignored,
     require_figure,
@@ -28,13 +28,7 @@ NAMED_OPTIONS = ("like", "what", "inner")  # whose values are names, which need 
 
 def design(
     context: typer.Context,
-    bike: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=complete_bicycle,
-            help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.",
-        ),
-    ],
+    bike: BicycleOrRig,
     method: Annotated[
         str,
         typer.Option(

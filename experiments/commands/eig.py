@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, complete_bicycle, require_figure
+from riderless.experiments.commands._options import BicycleArgument, Force, Trust, require_figure
 
 if TYPE_CHECKING:
     from riderless.models.linear.modes import CriticalSpeeds, Modes
@@ -15,9 +15,7 @@ CURVE_POINTS = 801  # speeds of a curve that looks smooth
 
 
 def eig(
-    bike: Annotated[
-        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
-    ],
+    bike: BicycleArgument,
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "0:10:1",
     plot: Annotated[Path | None, typer.Option(help="Draw them to this file: .svg, .pdf or .png.")] = None,
     force: Force = False,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust, complete_bicycle, require_linux
+from riderless.experiments.commands._options import BicycleArgument, Trust, require_linux
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.models.errors import InputError
 
@@ -14,9 +14,7 @@ KICKED_FOR = 4 * 3600.0  # s, where no end is given
 
 
 def emulate(
-    bike: Annotated[
-        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
-    ] = "Benchmark",
+    bike: BicycleArgument = "Benchmark",
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "linear",
     speed: Annotated[float, typer.Option(help="Of the treadmill, m/s.")] = 5.0,
     kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,

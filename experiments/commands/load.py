@@ -5,13 +5,11 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, complete_bicycle
+from riderless.experiments.commands._options import BicycleArgument, Force, Trust
 
 
 def load(
-    bike: Annotated[
-        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
-    ],
+    bike: BicycleArgument,
     payload: Annotated[Path, typer.Argument(help="Payload: a TOML file, several bodies under [[payload]].")],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the loaded bicycle (TOML).")] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take it off instead.")] = False,

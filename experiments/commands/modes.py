@@ -5,13 +5,11 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, complete_bicycle, require_figure
+from riderless.experiments.commands._options import BicycleArgument, Force, Trust, require_figure
 
 
 def modes(
-    bike: Annotated[
-        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
-    ],
+    bike: BicycleArgument,
     speed: Annotated[float, typer.Option(help="Forward speed, m/s.")] = 5.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the phasors to this file: .svg, .pdf or .png.")] = None,
     force: Force = False,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust, complete_bicycle, names_in, refuse_ignored
+from riderless.experiments.commands._options import BicycleOrRig, Trust, names_in, refuse_ignored
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,13 +19,7 @@ MOST_MINUTES = 10_000.0  # a week of days and nights
 
 def plan(
     context: typer.Context,
-    bike: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=complete_bicycle,
-            help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.",
-        ),
-    ],
+    bike: BicycleOrRig,
     learn: Annotated[
         str, typer.Option(help='What to learn: "drive_gain +- 0.01, steer_damping", "weave@5 +- 0.05", "verdict".')
     ] = "drive_gain, steer_damping",

@@ -6,16 +6,14 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust, complete_bicycle, complete_controller
+from riderless.experiments.commands._options import BicycleArgument, Trust, complete_controller
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.experiments.commands.warmup import compile_once
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 
 
 def play(
-    bike: Annotated[
-        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
-    ] = "Benchmark",
+    bike: BicycleArgument = "Benchmark",
     controller: Annotated[
         str, typer.Option(autocompletion=complete_controller, help="To begin with: lqr, poles, lean, lqg, off.")
     ] = "lqr",

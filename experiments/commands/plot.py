@@ -7,11 +7,12 @@ import typer
 
 from riderless.experiments.commands._options import (
     DEFAULT,
+    BicycleOfLogs,
     Force,
     LawFileOption,
+    MappingOption,
     MaxMemory,
     Preset,
-    complete_bicycle,
     know_law,
     require_law_of,
 )
@@ -23,16 +24,9 @@ def plot(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File: .png, .svg or .pdf; by default the run's name and .png.")
     ] = None,
-    mapping: Annotated[
-        str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
-    ] = "",
+    mapping: MappingOption = "",
     preset: Preset = "",
-    bicycle: Annotated[
-        str,
-        typer.Option(
-            autocompletion=complete_bicycle, help="With a mapping, or logs that name none: a name or a TOML file."
-        ),
-    ] = "",
+    bicycle: BicycleOfLogs = "",
     controller: LawFileOption = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Draw also where physics contradicts a unit or a sign.")

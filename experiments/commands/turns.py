@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Force, Trust, complete_bicycle, require_figure
+from riderless.experiments.commands._options import BicycleArgument, Force, Trust, require_figure
 from riderless.models.errors import InputError
 
 
 def turns(
-    bike: Annotated[
-        str, typer.Argument(autocompletion=complete_bicycle, help="Name in the catalogue, or a TOML file.")
-    ],
+    bike: BicycleArgument,
     lean: Annotated[float | None, typer.Option(help="deg, to the right; with --steer.")] = None,
     steer: Annotated[float | None, typer.Option(help="deg, to the right; with --lean.")] = None,
     speed: Annotated[float | None, typer.Option(help="m/s; with --radius.")] = None,
