@@ -41,6 +41,7 @@ from riderless.firmware_interface.kernels import njit
 from riderless.firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
 from riderless.firmware_interface.node.layouts import laid_over
 from riderless.firmware_interface.twins.odrive import TORQUE_CONSTANT
+from riderless.firmware_interface.twins.odrive_lines import find_checked_star, put_checksum, put_digits, read_number
 from riderless.firmware_interface.twins.twin import TwinConfig
 
 QUICK_KINDS = ("vectornav", "vesc", "odrive")
@@ -350,15 +351,8 @@ def _turn_encoders(d, t, readings):
 @njit(cache=True, nogil=True)
 def _take_line(d, t, readings):
     """Obey a line with the right checksum, and answer it where it asks."""
-    line, star, check, checksum = d.held, np.int64(-1), np.int64(0), np.int64(0)
-    for i in range(d.filled - 1):
-        if star >= 0:
-            checksum = 10 * checksum + np.int64(line[i]) - 48
-        elif line[i] == 42:
-            star = np.int64(i)
-        else:
-            check ^= np.int64(line[i])
-    if star < 0 or checksum != check:
+    line, star = d.held, find_checked_star(d.held, d.filled - 1)
+    if star < 0:
         return
     first = line[0]
     if first == 114:  # r
@@ -371,18 +365,18 @@ def _take_line(d, t, readings):
             turns, rate = d.steer_turns, 0.0  # of the steer only the angle matters
         n = _put_real(d.answer, begin, turns, 99)
         d.answer[n] = 32
-        _close(d, begin, _put_real(d.answer, n + 1, rate, 99))
+        d.n_answer = put_checksum(d.answer, begin, _put_real(d.answer, n + 1, rate, 99))
     elif first == 119:  # w
         if line[2] == 116:  # test_property
-            d.mark = np.int64(_number(line, 16, star))
+            d.mark = np.int64(read_number(line, 16, star))
         else:
-            d.wanted = np.int64(_number(line, 24, star))  # axis0.requested_state
+            d.wanted = np.int64(read_number(line, 24, star))  # axis0.requested_state
     elif first == 115:  # sc
         d.error = 0
     elif first in (99, 118, 112, 117):  # c, v, p, u: all feed its watchdog
         d.fed = t
         if first != 117:
-            _set_point(d, first, _number(line, 4, star))
+            _set_point(d, first, read_number(line, 4, star))
 
 
 @njit(cache=True, nogil=True)
@@ -403,60 +397,16 @@ def _answer_property(d, readings):
     """Answer `r` with a whole number, or a fraction cut after nine characters."""
     begin, line = d.n_answer, d.held
     if line[2] == 116:  # test_property
-        n = _put_whole(d.answer, begin, d.mark, 1)
+        n = put_digits(d.answer, begin, d.mark, 1)
     elif line[2] == 118:  # vbus_voltage
         n = _put_real(d.answer, begin, d.bus, 9)
     elif line[8] == 99:  # axis0.current_state
-        n = _put_whole(d.answer, begin, d.axis_state, 1)
+        n = put_digits(d.answer, begin, d.axis_state, 1)
     elif line[8] == 101:  # axis0.error
-        n = _put_whole(d.answer, begin, d.error, 1)
+        n = put_digits(d.answer, begin, d.error, 1)
     else:  # axis0.motor.current_control.Iq_measured
         n = _put_real(d.answer, begin, d.torque_sign * readings[TORQUE_READING] / d.per_amp, 9)
-    _close(d, begin, n)
-
-
-@njit(cache=True, nogil=True)
-def _close(d, begin, n):
-    """End the answer that begins at ``begin`` with its checksum."""
-    check = np.int64(0)
-    for i in range(begin, n):
-        check ^= np.int64(d.answer[i])
-    d.answer[n] = 42
-    n = _put_whole(d.answer, n + 1, check, 1)
-    d.answer[n], d.answer[n + 1] = 13, 10
-    d.n_answer = n + 2
-
-
-@njit(cache=True, nogil=True)
-def _number(line, at, stop):
-    """Decimal number at ``at``."""
-    value, share, sign = 0.0, 0.0, 1.0
-    while at < stop and line[at] != 32:
-        digit = np.int64(line[at]) - 48
-        if line[at] == 45:
-            sign = -1.0
-        elif line[at] == 46:
-            share = 1.0
-        elif share > 0.0:
-            share *= 0.1
-            value += share * digit
-        else:
-            value = 10.0 * value + digit
-        at += 1
-    return sign * value
-
-
-@njit(cache=True, nogil=True)
-def _put_whole(out, n, number, least):
-    """Append a whole number with so many digits at least; returns where it ends."""
-    size, rest = 1, number // 10
-    while rest > 0:
-        size, rest = size + 1, rest // 10
-    size = max(size, least)
-    for i in range(size):
-        out[n + size - 1 - i] = 48 + number % 10
-        number //= 10
-    return n + size
+    d.n_answer = put_checksum(d.answer, begin, n)
 
 
 @njit(cache=True, nogil=True)
@@ -467,7 +417,7 @@ def _put_real(out, n, value, longest):
         out[n] = 45
         n += 1
     millionths = np.int64(np.rint(1e6 * abs(value)))
-    n = _put_whole(out, n, millionths // 1_000_000, 1)
+    n = put_digits(out, n, millionths // 1_000_000, 1)
     out[n] = 46
-    n = _put_whole(out, n + 1, millionths % 1_000_000, 6)
+    n = put_digits(out, n + 1, millionths % 1_000_000, 6)
     return min(n, begin + longest)

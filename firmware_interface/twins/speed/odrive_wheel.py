@@ -14,6 +14,7 @@ import numpy as np
 
 from riderless.firmware_interface.devices.speed.wheel_settings import wheel_travel
 from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.twins.odrive_lines import find_checked_star, put_checksum, put_digits, read_number
 from riderless.firmware_interface.twins.speed.belt import (
     BELT_BUTTON,
     BELT_DEAF,
@@ -62,7 +63,7 @@ def hear_odrive_wheel(b, rx, n, t):
         if belt_faults(b, t) & BELT_DEAF:
             line.filled = 0
         elif rx[i] == 10:
-            stop = _checked(line.payload, line.filled)
+            stop = find_checked_star(line.payload, line.filled)
             if stop > 0:
                 _obey(b, line.payload, stop, t)
             line.filled = 0
@@ -82,43 +83,13 @@ def _strike(b, t):
 
 
 @njit(cache=True, nogil=True)
-def _checked(line, size):
-    """Find the star of a line with the right checksum; -1 if it has none."""
-    check, checksum, star = np.int64(0), np.int64(0), -1
-    for i in range(size):
-        if star >= 0:
-            checksum = 10 * checksum + np.int64(line[i]) - 48
-        elif line[i] == 42:
-            star = i
-        else:
-            check ^= np.int64(line[i])
-    return star if star >= 0 and checksum == check else -1
-
-
-@njit(cache=True, nogil=True)
-def _number(line, at, stop):
-    """Decimal number without a sign at ``at``."""
-    value, share = 0.0, 0.0
-    while at < stop and line[at] != 32:
-        if line[at] == 46:
-            share = 1.0
-        elif share > 0.0:
-            share *= 0.1
-            value += share * (np.int64(line[at]) - 48)
-        else:
-            value = 10.0 * value + np.int64(line[at]) - 48
-        at += 1
-    return value
-
-
-@njit(cache=True, nogil=True)
 def _obey(b, line, stop, t):
     """Do what ``line[:stop]`` says."""
     kind = line[0]
     if kind == 118:  # v
-        tell_speed(b, t, 1 if b.state == _CLOSED_LOOP else 0, 1e-3 * _number(line, 4, stop) * b.unit, OWN_CHANGE)
+        tell_speed(b, t, 1 if b.state == _CLOSED_LOOP else 0, 1e-3 * read_number(line, 4, stop) * b.unit, OWN_CHANGE)
     elif kind == 119:  # w axis0.requested_state
-        wanted = np.int64(_number(line, 24, stop))
+        wanted = np.int64(read_number(line, 24, stop))
         again = wanted == _CLOSED_LOOP and b.state == _CLOSED_LOOP
         b.state = _CLOSED_LOOP if wanted == _CLOSED_LOOP and b.error == 0 and not again else _IDLE
         tell_speed(b, t, 1 if b.state == _CLOSED_LOOP else 0, b.told, OWN_CHANGE)
@@ -142,49 +113,24 @@ def tell_odrive_wheel(b, t, out):
     if not wrong & BELT_FROZEN:
         b.shown = b.speed
     if requested & _OF_STATE:
-        n = _end(out, n, _digits(out, n, b.state, 1))
+        n = put_checksum(out, n, put_digits(out, n, b.state, 1))
     if requested & _OF_SPEED:
         begin, turns = n, 1e3 * b.shown / BELT_SCALE / b.unit
         n = _fraction(out, n, 0.0)
         out[n] = 32
-        n = _end(out, begin, _fraction(out, n + 1, turns))
+        n = put_checksum(out, begin, _fraction(out, n + 1, turns))
     if requested & _OF_ERROR:
-        n = _end(out, n, _digits(out, n, b.error, 1))
+        n = put_checksum(out, n, put_digits(out, n, b.error, 1))
     return n
-
-
-@njit(cache=True, nogil=True)
-def _digits(out, n, number, least):
-    """Append a whole number with so many digits at least; returns where it ends."""
-    size, rest = 1, number // 10
-    while rest > 0:
-        size, rest = size + 1, rest // 10
-    size = max(size, least)
-    for i in range(size):
-        out[n + size - 1 - i] = 48 + number % 10
-        number //= 10
-    return n + size
 
 
 @njit(cache=True, nogil=True)
 def _fraction(out, n, value):
     """Append a number of six decimals; returns where it ends."""
     millionths = np.int64(np.rint(1e6 * abs(value)))
-    n = _digits(out, n, millionths // 1_000_000, 1)
+    n = put_digits(out, n, millionths // 1_000_000, 1)
     out[n] = 46
-    return _digits(out, n + 1, millionths % 1_000_000, 6)
-
-
-@njit(cache=True, nogil=True)
-def _end(out, begin, n):
-    """Close the line that begins at ``begin`` with its checksum; returns where it ends."""
-    check = np.int64(0)
-    for i in range(begin, n):
-        check ^= np.int64(out[i])
-    out[n] = 42
-    n = _digits(out, n + 1, check, 1)
-    out[n], out[n + 1] = 13, 10
-    return n + 2
+    return put_digits(out, n + 1, millionths % 1_000_000, 6)
 
 
 class _ODriveWheelTwin(TreadmillTwin):
