@@ -86,7 +86,16 @@ def open_udp_port(path: str) -> _UdpPort:
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     try:
         opened.setblocking(False)
-        _keep_away_what_is_no_packet(opened)
+        # the kernel drops packets that are empty, or longer than any of ours
+        program = [
+            (_LOAD_LENGTH, 0, 0, 0),
+            (_JUMP_GREATER, 0, 2, _HEAD),  # empty: to the end
+            (_JUMP_GREATER, 1, 0, _HEAD + LONGEST_PACKET),
+            (_RETURN, 0, 0, 0xFFFFFFFF),  # keep all of it
+            (_RETURN, 0, 0, 0),
+        ]
+        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
+        opened.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HL", len(program), ctypes.addressof(code)))
         opened.bind((address, number))
     except OSError as problem:
         opened.close()
@@ -119,16 +128,3 @@ def _why_no_port(path: str, address: str, problem: OSError) -> str:
             "sender reaches it"
         )
     return f"port {path} cannot be listened on ({os.strerror(problem.errno or 0)}); choose a number above 1023"
-
-
-def _keep_away_what_is_no_packet(opened: socket.socket) -> None:
-    """Let the kernel drop packets that are empty, or longer than `LONGEST_PACKET`."""
-    program = [
-        (_LOAD_LENGTH, 0, 0, 0),
-        (_JUMP_GREATER, 0, 2, _HEAD),  # empty: to the end
-        (_JUMP_GREATER, 1, 0, _HEAD + LONGEST_PACKET),
-        (_RETURN, 0, 0, 0xFFFFFFFF),  # keep all of it
-        (_RETURN, 0, 0, 0),
-    ]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in program))
-    opened.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HL", len(program), ctypes.addressof(code)))

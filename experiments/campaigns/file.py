@@ -365,21 +365,6 @@ def _emulation(file: _File, machine: Rig | None) -> Emulation:
 
 
 def _controller(given: _Controller, folder: Path, methods: tuple[str, ...]) -> NamedController:
-    _refuse_ignored_keys(given, methods)
-    allowed = given.allow_mismatch, given.allow_unstable
-    if given.path is None:
-        if given.method not in methods:
-            raise InputError(f"a controller's method is one of {', '.join(methods)}, found '{given.method}'")
-        return NamedController(given.name or given.method, given.method, given.options, None, None, *allowed)
-    path = folder / given.path
-    if path.suffix == LAW_SUFFIX:
-        return NamedController(given.name or path.stem, path.stem, None, None, path, *allowed)
-    made = read_controller_file(path)
-    return NamedController(given.name or made.method, made.method, None, made, None, *allowed)
-
-
-def _refuse_ignored_keys(given: _Controller, methods: tuple[str, ...]) -> None:
-    """Refuse two sources of one controller, options beside a file, and a mismatch that a design cannot have."""
     name = given.name or given.method or given.path
     if given.file is not None and given.gains is not None:
         raise InputError(f"the [[controller]] {given.name or ''} has 'file' and 'gains', which mean the same: keep one")
@@ -392,6 +377,16 @@ def _refuse_ignored_keys(given: _Controller, methods: tuple[str, ...]) -> None:
         raise InputError(f"the [[controller]] {name} has options and a file of gains, designed before: leave one out")
     if given.method is not None and given.allow_mismatch:
         raise InputError(f"the [[controller]] {name} is designed for its bicycle: leave allow_mismatch out")
+    allowed = given.allow_mismatch, given.allow_unstable
+    if given.path is None:
+        if given.method not in methods:
+            raise InputError(f"a controller's method is one of {', '.join(methods)}, found '{given.method}'")
+        return NamedController(given.name or given.method, given.method, given.options, None, None, *allowed)
+    path = folder / given.path
+    if path.suffix == LAW_SUFFIX:
+        return NamedController(given.name or path.stem, path.stem, None, None, path, *allowed)
+    made = read_controller_file(path)
+    return NamedController(given.name or made.method, made.method, None, made, None, *allowed)
 
 
 def _chosen(bench: PlanInputs, given: Settings, number: int) -> PlanInputs:

@@ -65,19 +65,16 @@ class _Gathered:
     def add(self, response: Response, path: Path | None, controller: str) -> None:
         """Take a recording; refuse one that is there already, by another name. Raises InputError."""
         if path is not None:
-            self._require_unlike(response, path)
+            every = max(1, len(response.t) // ROWS_LOOKED_AT)
+            shown = (len(response.t), np.round(response.phi_dot[::every], 6).tobytes())
+            if other := self.shown.get(shown):
+                raise InputError(
+                    f"{path} holds the same recording as {other}, and its windows would count twice: leave one out"
+                )
+            self.shown[shown] = path
         self.responses.append(response)
         self.paths.append(path)
         self.controllers.append(controller)
-
-    def _require_unlike(self, response: Response, path: Path) -> None:
-        every = max(1, len(response.t) // ROWS_LOOKED_AT)
-        shown = (len(response.t), np.round(response.phi_dot[::every], 6).tobytes())
-        if other := self.shown.get(shown):
-            raise InputError(
-                f"{path} holds the same recording as {other}, and its windows would count twice: leave one out"
-            )
-        self.shown[shown] = path
 
     def add_recorded(self, response: Response, path: Path | None) -> None:
         """Take a recording, with its frequency response if a known torque was added to the controller's."""

@@ -45,12 +45,28 @@ def write_hazards_sheet(path: Path, hazards: list[Hazard], rig: Rig, date: str) 
         Day of the sheet.
     """
     pdf = _new_sheet(f"riderless {package_versions()['riderless']}, {rig.name}, {date}")
-    _head(pdf, rig, date)
+    _paragraph(pdf, "Hazards of a riderless bicycle", size=16, bold=True)
+    _paragraph(pdf, f"Machine: {rig.name}, bicycle {rig.bicycle.name}. Date: {date}.")
+    _paragraph(
+        pdf,
+        "Each row is one cause of a hazard: what guards against it, what proves that the guard works, and what is left "
+        "when it does. Proofs are tests of the program that anybody can run, against an emulated bicycle, and checks "
+        "by hand on the machine, listed at the end. The severity is that of the worst harm to be expected without any "
+        "guard: "
+        + "; ".join(f"{name}, {meaning}" for name, meaning in SEVERITIES.items())
+        + ". Measures are those of ISO 12100: "
+        + "; ".join(MEASURES.values())
+        + ". How likely the rest is, in this room and with these people, only the lab can say: the last column is for "
+        "who accepts it.",
+    )
     for hazard in hazards:
         _hazard(pdf, hazard)
-    _by_hand(pdf, hazards)
+    _heading(pdf, "Before every session, by hand", room=60)
+    rows = [(number, what, "") for number, what in checks_by_hand(hazards)]
+    _table(pdf, ("", "what to do, and what must be seen", "done by, date"), rows, (8, 190, 40))
     _limits(pdf, rig)
-    _signatures(pdf)
+    _heading(pdf, "Accepted", room=40)
+    _table(pdf, ("role", "name", "date, signature"), [(role, "", "") for role in _ROLES], (60, 80, 80))
     pdf.output(str(path))
 
 
@@ -87,23 +103,6 @@ def _heading(pdf: "FPDF", text: str, room: float) -> None:
     _paragraph(pdf, text, size=11, bold=True, gap=1.0)
 
 
-def _head(pdf: "FPDF", rig: Rig, date: str) -> None:
-    _paragraph(pdf, "Hazards of a riderless bicycle", size=16, bold=True)
-    _paragraph(pdf, f"Machine: {rig.name}, bicycle {rig.bicycle.name}. Date: {date}.")
-    _paragraph(
-        pdf,
-        "Each row is one cause of a hazard: what guards against it, what proves that the guard works, and what is left "
-        "when it does. Proofs are tests of the program that anybody can run, against an emulated bicycle, and checks "
-        "by hand on the machine, listed at the end. The severity is that of the worst harm to be expected without any "
-        "guard: "
-        + "; ".join(f"{name}, {meaning}" for name, meaning in SEVERITIES.items())
-        + ". Measures are those of ISO 12100: "
-        + "; ".join(MEASURES.values())
-        + ". How likely the rest is, in this room and with these people, only the lab can say: the last column is for "
-        "who accepts it.",
-    )
-
-
 def _hazard(pdf: "FPDF", hazard: Hazard) -> None:
     _heading(pdf, f"{hazard.number}  {hazard.name}", room=55)
     _paragraph(pdf, f"Harm: {hazard.harm}. Severity: {hazard.severity}.")
@@ -126,12 +125,6 @@ def _table(pdf: "FPDF", columns: tuple[str, ...], rows: Sequence[tuple[str, ...]
     pdf.ln(4)
 
 
-def _by_hand(pdf: "FPDF", hazards: list[Hazard]) -> None:
-    _heading(pdf, "Before every session, by hand", room=60)
-    rows = [(number, what, "") for number, what in checks_by_hand(hazards)]
-    _table(pdf, ("", "what to do, and what must be seen", "done by, date"), rows, (8, 190, 40))
-
-
 def _limits(pdf: "FPDF", rig: Rig) -> None:
     _heading(pdf, "Limits of this machine", room=60)
     values = limits_in_words(rig)
@@ -139,8 +132,3 @@ def _limits(pdf: "FPDF", rig: Rig) -> None:
     rows += [("old commands", "", f"what ends torque by them: {values['heartbeat']}")]
     rows += [(name, values[name], limit.reason) for name, limit in vars(rig.limits).items()]
     _table(pdf, ("limit", "value", "reason"), rows, (30, 30, 160))
-
-
-def _signatures(pdf: "FPDF") -> None:
-    _heading(pdf, "Accepted", room=40)
-    _table(pdf, ("role", "name", "date, signature"), [(role, "", "") for role in _ROLES], (60, 80, 80))

@@ -264,7 +264,11 @@ def _draw_eigenvalues(
     """Draw the closed loop at the designed speeds and, interpolated, between them; dashed: uncontrolled."""
     v, between = interpolated
     free = named_modes(bicycle, v)
-    low, high = _slow_range(between, free.all)
+    real = np.concatenate(
+        [between[between.real > -FASTEST_SHOWN].real, free.all[np.abs(free.all.real) < FASTEST_SHOWN].real, [-1.0, 1.0]]
+    )
+    room = 0.06 * float(np.ptp(real))
+    low, high = float(real.min()) - room, float(real.max()) + room
     for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
         waves = free.all.imag > 0.0
         uncontrolled = np.where(waves | ((free.all.imag == 0.0) & (part is np.real)), part(free.all), np.nan)
@@ -288,15 +292,6 @@ def _closed_loop(schedule: "GainSchedule", v: float) -> np.ndarray:
     """Eigenvalues [1/s] of the sampled loop at a speed, with gains as a run interpolates them."""
     model = (lane_loop if schedule.keeps_lane else sampled_model)(schedule.bicycle, v, schedule.loop)
     return continuous(model.closed_loop(schedule.gains(v)), model.dt)
-
-
-def _slow_range(closed: np.ndarray, free: np.ndarray) -> tuple[float, float]:
-    """Range of real parts [1/s] that shows the bicycle's motion, without drive and delay, which are far quicker."""
-    real = np.concatenate(
-        [closed[closed.real > -FASTEST_SHOWN].real, free[np.abs(free.real) < FASTEST_SHOWN].real, [-1.0, 1.0]]
-    )
-    room = 0.06 * float(np.ptp(real))
-    return float(real.min()) - room, float(real.max()) + room
 
 
 def _draw_margins(axes: Sequence["Axes"], v: Array, margins: Sequence["Margins"]) -> None:

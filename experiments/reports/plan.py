@@ -80,10 +80,6 @@ def _sensor_words(sensors: Sensors) -> str:
     return f"gyro {sensors.gyro:g} rad/s, encoder {np.degrees(sensors.steer_step):.2g} deg"
 
 
-def _sensor_key(sensors: Sensors) -> str:
-    return f"{sensors.gyro:g}, {np.degrees(sensors.steer_step):.2g}"
-
-
 def _run_table(plan: ExperimentPlan, sensor_plan: SensorPlan) -> TextTable:
     goal, counts = plan.goal, Counter(run.name for run in sensor_plan.chosen)
     return TextTable(
@@ -108,7 +104,7 @@ def _sensor_table(plan: ExperimentPlan) -> TextTable:
         for i, label in enumerate(goal.labels):
             rows.append(
                 [
-                    _sensor_key(sensor_plan.sensors) if i == 0 else "",
+                    f"{sensor_plan.sensors.gyro:g}, {np.degrees(sensor_plan.sensors.steer_step):.2g}" if i == 0 else "",
                     label,
                     f"{sensor_plan.stds[i]:.2g}",
                     f"{sensor_plan.grid_stds[i]:.2g}",

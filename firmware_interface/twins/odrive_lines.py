@@ -40,7 +40,16 @@ def read_number(line, at, stop):
 
 @njit(cache=True, nogil=True)
 def put_digits(out, n, number, least):
-    """Append a whole number with so many digits at least; returns where it ends."""
+    """Append a whole number with so many digits at least; returns where it ends.
+
+    Parameters
+    ----------
+    out : uint8 array
+    n : int
+        Where it begins.
+    number, least : int
+        Number from 0, and how many digits it has at least.
+    """
     size, rest = 1, number // 10
     while rest > 0:
         size, rest = size + 1, rest // 10

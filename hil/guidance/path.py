@@ -160,7 +160,13 @@ def path_of_pieces(name: str, pieces: Sequence[Piece], closed: bool = False) -> 
     x, y = (np.concatenate([[0.0], np.cumsum(each)]) for each in (dx, dy))
     path = Path(name, np.concatenate([[0.0], np.cumsum(h)]), x, y, psi, bends, closed)
     if closed:
-        _require_closed(path)
+        gap = float(np.hypot(path.x[-1] - path.x[0], path.y[-1] - path.y[0]))
+        turned = (path.psi[-1] + np.pi) % (2.0 * np.pi) - np.pi
+        if gap > 1e-3 or abs(turned) > 1e-3:
+            raise InputError(
+                f"the path {path.name} ends {gap:g} m and {np.degrees(turned):g} deg off its beginning, and a closed "
+                "one wants less than 1 mm and 0.06 deg"
+            )
     return path
 
 
@@ -174,17 +180,6 @@ def _require_continuous(name: str, pieces: Sequence[Piece], closed: bool) -> Non
                 f"piece {i}, which no bicycle can follow: put a piece between them whose curvature changes"
             )
         before = piece.kappa_end
-
-
-def _require_closed(path: Path) -> None:
-    """Refuse a closed path whose end is not its beginning."""
-    gap = float(np.hypot(path.x[-1] - path.x[0], path.y[-1] - path.y[0]))
-    turned = (path.psi[-1] + np.pi) % (2.0 * np.pi) - np.pi
-    if gap > 1e-3 or abs(turned) > 1e-3:
-        raise InputError(
-            f"the path {path.name} ends {gap:g} m and {np.degrees(turned):g} deg off its beginning, and a closed one "
-            "wants less than 1 mm and 0.06 deg"
-        )
 
 
 def _advance(psi: Array, kappa: Array | float, bend: Array | float, h: Array | float) -> tuple[Array, Array]:

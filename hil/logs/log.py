@@ -250,7 +250,11 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     file = path / RUN_FILE if path.is_dir() else path
     try:
         size = file.stat().st_size
-        _require_magic(file)
+        with file.open("rb") as opened:  # a file that was cut within its first bytes is a log too
+            begins = opened.read(len(MAGIC))
+        if not begins or not MAGIC.startswith(begins):
+            found = "an empty file" if not begins else "something else"
+            raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
         long = stored and size > LONG_LOG_BYTES
         try:
             contents, rest = _contents(file, everything, long)
@@ -325,15 +329,6 @@ def is_foreign_log(file: Path) -> bool:
         return False
     begins = head.startswith(MAGIC) and len(head) == _PROFILE_SEEN
     return begins and protobuf_schema.PACKAGE.encode() not in head and b"riderless.Tick" not in summary
-
-
-def _require_magic(file: Path) -> None:
-    """Refuse a file that does not begin as an MCAP does; one that was cut there may."""
-    with file.open("rb") as opened:
-        begins = opened.read(len(MAGIC))
-    if not begins or not MAGIC.startswith(begins):
-        found = "an empty file" if not begins else "something else"
-        raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
 
 
 def _contents(file: Path, everything: bool, long: bool) -> tuple[McapContents, bytes]:

@@ -130,7 +130,12 @@ class McapContents:
             if opcode == 0 or end + beyond > len(data):  # no record has opcode 0: zeros that a power cut left
                 break
             if length < _RECORDS_READ.get(opcode, 1):
-                self._count_short()
+                self._short += 1
+                if self._short > _MOST_SHORT:
+                    raise InputError(
+                        f"{self._path} is no log: more than {_MOST_SHORT} of its records are shorter than their kind "
+                        "can be; copy it again from where it was recorded"
+                    )
             try:
                 if opcode == Opcode.MESSAGE and data[body : body + 2] == self._rows_channel:
                     end = self._take_rows(data, start)
@@ -187,15 +192,6 @@ class McapContents:
         """Count memory that is needed; raises InputError where that is too much."""
         self._taken += size
         require_memory(self._taken, self._path)
-
-    def _count_short(self) -> None:
-        """Count a record that is shorter than its kind can be; raises InputError where there are very many."""
-        self._short += 1
-        if self._short > _MOST_SHORT:
-            raise InputError(
-                f"{self._path} is no log: more than {_MOST_SHORT} of its records are shorter than their kind can be; "
-                "copy it again from where it was recorded"
-            )
 
     def _set_rows(self, channel: int | None, dtype: np.dtype) -> None:
         self._rows_channel = b"" if channel is None else struct.pack("<H", channel)

@@ -31,7 +31,13 @@ def require_armable(rig: Rig, schedule: Controller, speed: float | None = None) 
     """
     rig.limits.require_order(_ROOM_TO_ARM)
     require_time_outs(rig)
-    _require_common_speeds(rig, schedule)
+    first, last = _speeds(schedule)
+    slowest, fastest = rig.limits.speed_min.value, rig.limits.speed_max.value
+    if last < slowest or fastest < first:
+        raise InputError(
+            f"the gains are of {_range(schedule)}, but the rig '{rig.name}' lets the drive on from {slowest:g} to "
+            f"{fastest:g} m/s only: design them for speeds within, or change speed_min or speed_max in the rig"
+        )
     if speed is not None:
         _require_speed(rig, schedule, speed)
     if isinstance(schedule, CompiledController):
@@ -59,17 +65,6 @@ def require_time_outs(rig: Rig) -> None:
                 f"{name} of the rig '{rig.name}' is {1e3 * value:g} ms, less than two periods at {rig.rate:g} Hz "
                 f"({1e3 * least:g} ms): {why}, and nothing could be armed; raise it in the rig, or the rate"
             )
-
-
-def _require_common_speeds(rig: Rig, schedule: Controller) -> None:
-    """Refuse gains whose speeds the rig never allows."""
-    first, last = _speeds(schedule)
-    slowest, fastest = rig.limits.speed_min.value, rig.limits.speed_max.value
-    if last < slowest or fastest < first:
-        raise InputError(
-            f"the gains are of {_range(schedule)}, but the rig '{rig.name}' lets the drive on from {slowest:g} to "
-            f"{fastest:g} m/s only: design them for speeds within, or change speed_min or speed_max in the rig"
-        )
 
 
 def _require_speed(rig: Rig, schedule: Controller, speed: float) -> None:

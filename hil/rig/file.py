@@ -261,17 +261,14 @@ class _RigFile(_Strict):
         except InputError as error:
             raise _WrongBicycle(f"bicycle: {error}") from None
 
-    def _require_above_ground(self) -> None:
-        """Refuse a sensor in the ground: height written as positive. Old logs, which may have one, still read."""
+    def build(self, folder: Path) -> Rig:
+        """Make the rig of a file in ``folder``."""
+        # a height written as positive; old logs, which may have one, still read
         for table, sensor in (("imu", self.imu), ("place", self.place)):
             if sensor and sensor.z_m > 0.0:
                 raise InputError(
                     f"{table}.z_m = {sensor.z_m:g} m is below the ground: z points down, so write z_m = {-sensor.z_m:g}"
                 )
-
-    def build(self, folder: Path) -> Rig:
-        """Make the rig of a file in ``folder``."""
-        self._require_above_ground()
         try:
             observer = Observer(**self.observer)
         except TypeError:

@@ -138,8 +138,23 @@ class Scenario:
         return html_table("Scenario", ("setting", "value"), rows)
 
     def __post_init__(self) -> None:
-        self._check_speed()
-        self._check_kicks()
+        speed = np.asarray(self.speed, dtype=float)
+        if speed.ndim != 2 or speed.shape[1] != 2 or not 1 <= len(speed) <= MAX_SPEED_CORNERS:
+            raise InputError(
+                f"the speed profile wants 1 to {MAX_SPEED_CORNERS} pairs (s, m/s), found shape {speed.shape}; "
+                "thin it out, or write ((0.0, 5.0),) for a constant speed"
+            )
+        if not (speed[0, 0] >= 0.0 and np.all(np.diff(speed[:, 0]) > 0.0) and speed[-1, 0] < np.inf):
+            raise InputError("the times of the speed profile must start at 0 s or later and increase; sort them")
+        wrong = speed[~((speed[:, 1] >= 0.0) & (speed[:, 1] <= SPEED_MAX)), 1]
+        if wrong.size:
+            raise InputError(f"speeds must lie from 0 to {SPEED_MAX:g} m/s, found {wrong[0]} m/s; check the unit")
+        for kick, after in zip(self.kicks, self.kicks[1:], strict=False):
+            if after.t < kick.t + kick.duration:
+                raise InputError(
+                    f"kicks must follow one another, found one at {after.t} s while that of {kick.t} s "
+                    f"lasts until {kick.t + kick.duration:g} s; move it"
+                )
         if self.surface not in SURFACES:
             raise InputError(f"surface must be one of {', '.join(SURFACES)}, found {self.surface!r}; choose one")
         for name, unit in (("release_after", "s"), ("catch_after", "s"), ("torque_noise", "N m")):
@@ -156,24 +171,3 @@ class Scenario:
                 "x0 wants phi, delta (rad, within 45 and 60 deg) and phi_dot, delta_dot (within 100 rad/s), "
                 f"found {self.x0}; start nearer upright"
             )
-
-    def _check_speed(self) -> None:
-        speed = np.asarray(self.speed, dtype=float)
-        if speed.ndim != 2 or speed.shape[1] != 2 or not 1 <= len(speed) <= MAX_SPEED_CORNERS:
-            raise InputError(
-                f"the speed profile wants 1 to {MAX_SPEED_CORNERS} pairs (s, m/s), found shape {speed.shape}; "
-                "thin it out, or write ((0.0, 5.0),) for a constant speed"
-            )
-        if not (speed[0, 0] >= 0.0 and np.all(np.diff(speed[:, 0]) > 0.0) and speed[-1, 0] < np.inf):
-            raise InputError("the times of the speed profile must start at 0 s or later and increase; sort them")
-        wrong = speed[~((speed[:, 1] >= 0.0) & (speed[:, 1] <= SPEED_MAX)), 1]
-        if wrong.size:
-            raise InputError(f"speeds must lie from 0 to {SPEED_MAX:g} m/s, found {wrong[0]} m/s; check the unit")
-
-    def _check_kicks(self) -> None:
-        for kick, after in zip(self.kicks, self.kicks[1:], strict=False):
-            if after.t < kick.t + kick.duration:
-                raise InputError(
-                    f"kicks must follow one another, found one at {after.t} s while that of {kick.t} s "
-                    f"lasts until {kick.t + kick.duration:g} s; move it"
-                )

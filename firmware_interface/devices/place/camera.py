@@ -146,7 +146,12 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     DeviceError
         For an impossible setting, silence, or packets that are not good enough.
     """
-    _require_settings(wants.settings)
+    require_in_range("a camera", wants.settings, _RANGES, DEVICE.settings)
+    if wants.settings["y_to_the_right"] not in (1.0, -1.0):
+        raise DeviceError(
+            f"the setting y_to_the_right of a camera must be 1 (z down) or -1 (z up), found "
+            f"{wants.settings['y_to_the_right']:g}: correct it under its [[port]]"
+        )
     link = new_link()
     _prepare_camera(link, wants.settings)
     good, heard = listen_for_fix(port, link, receive, _LISTEN)
@@ -174,15 +179,6 @@ _RANGES = {
     "sigma_mm": (1, 1000),
     "least_quality": (0, 100),
 }
-
-
-def _require_settings(settings: DeviceSettings) -> None:
-    require_in_range("a camera", settings, _RANGES, DEVICE.settings)
-    if settings["y_to_the_right"] not in (1.0, -1.0):
-        raise DeviceError(
-            f"the setting y_to_the_right of a camera must be 1 (z down) or -1 (z up), found "
-            f"{settings['y_to_the_right']:g}: correct it under its [[port]]"
-        )
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:

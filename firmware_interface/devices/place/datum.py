@@ -55,17 +55,6 @@ _RANGES = {
 }
 
 
-def _require_settings(name: str, settings: DeviceSettings) -> None:
-    """Refuse settings of the receiver ``name`` [of the registry] that mean nothing; raises DeviceError."""
-    require_in_range(f"a {name}", settings, _RANGES, RECEIVER_SETTINGS)
-    for key in ("rtk", "course"):
-        if settings[key] != round(settings[key]):
-            raise DeviceError(
-                f"the setting {key} of a {name} must be a whole number, found {settings[key]:g}: correct it under its "
-                "[[port]]"
-            )
-
-
 def find_receiver(
     port: SerialPort, settings: DeviceSettings, name: str, wanted: str, receive: Callable[..., int]
 ) -> tuple[str, np.void]:
@@ -95,7 +84,13 @@ def find_receiver(
     DeviceError
         For an impossible setting, silence, or a position that is not good enough.
     """
-    _require_settings(name, settings)
+    require_in_range(f"a {name}", settings, _RANGES, RECEIVER_SETTINGS)
+    for key in ("rtk", "course"):
+        if settings[key] != round(settings[key]):
+            raise DeviceError(
+                f"the setting {key} of a {name} must be a whole number, found {settings[key]:g}: correct it under its "
+                "[[port]]"
+            )
     link = new_link()
     prepare_receiver(link, settings)
     fix, heard = listen_for_fix(port, link, receive, _LISTEN)

@@ -139,7 +139,12 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     DeviceError
         For an impossible setting, silence, or lines without that number.
     """
-    _require_settings(wants.settings)
+    require_in_range("a distance sensor", wants.settings, _RANGES, DEVICE.settings)
+    if not 0.0 < abs(wants.settings["mm_per_unit"]) <= 1e4:
+        raise DeviceError(
+            f"the setting mm_per_unit of a distance sensor must be other than 0 and at most 10000, found "
+            f"{wants.settings['mm_per_unit']:g}: 1 where it sends millimetres, 1000 where it sends metres"
+        )
     link = new_link()
     prepare(link, wants.settings)
     good, heard = listen_for_fix(port, link, receive, _LISTEN)
@@ -154,15 +159,6 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
 
 
 _RANGES = {"field": (0, 9), "rate_Hz": (1, 1000), "latency_ms": (0, 250), "sigma_mm": (0, 1000)}
-
-
-def _require_settings(settings: DeviceSettings) -> None:
-    require_in_range("a distance sensor", settings, _RANGES, DEVICE.settings)
-    if not 0.0 < abs(settings["mm_per_unit"]) <= 1e4:
-        raise DeviceError(
-            f"the setting mm_per_unit of a distance sensor must be other than 0 and at most 10000, found "
-            f"{settings['mm_per_unit']:g}: 1 where it sends millimetres, 1000 where it sends metres"
-        )
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:

@@ -58,22 +58,18 @@ class YawRate:
         if (self.kp is None) != (self.ki is None):
             raise InputError("a PI on the yaw rate wants both kp and ki, or neither: give the other too")
         if self.kp is not None:
-            self._require_gains()
+            for name in ("kp", "ki"):
+                if not is_number(value := getattr(self, name)):
+                    raise InputError(f"the gain {name} of a PI on the yaw rate must be a number, found {value!r}")
+            if self.bandwidth is not None:
+                raise InputError(
+                    "a PI on the yaw rate wants its gains kp and ki, or a bandwidth to find them by, found both"
+                )
             return
         bandwidth = USUAL_BANDWIDTH if self.bandwidth is None else self.bandwidth
         if not (is_number(bandwidth) and 0.001 <= bandwidth <= 10.0):
             raise InputError(f"the bandwidth of the yaw rate must be 0.001 to 10 rad/s, found {bandwidth!r}")
         object.__setattr__(self, "bandwidth", bandwidth)
-
-    def _require_gains(self) -> None:
-        """Refuse gains that are no numbers, or that stand beside a bandwidth to find them by."""
-        for name in ("kp", "ki"):
-            if not is_number(value := getattr(self, name)):
-                raise InputError(f"the gain {name} of a PI on the yaw rate must be a number, found {value!r}")
-        if self.bandwidth is not None:
-            raise InputError(
-                "a PI on the yaw rate wants its gains kp and ki, or a bandwidth to find them by, found both"
-            )
 
     def around(
         self, inner: LinearLaw, names: tuple[str, ...], bicycle: Bicycle, v: float, model: SampledModel

@@ -73,9 +73,6 @@ class LeanCascade:
             for name in _WEIGHTS:
                 object.__setattr__(self, name, getattr(weights, name))
 
-    def _weights(self) -> SteerWeights:
-        return replace(self.usual, **{name: getattr(self, name) for name in _WEIGHTS})
-
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
         """Six gains at speed ``v`` [m/s] and a note.
 
@@ -92,7 +89,7 @@ class LeanCascade:
     def _least_cost(self, bicycle: Bicycle, v: float, model: SampledModel) -> Array:
         from scipy.optimize import minimize
 
-        weights = self._weights()
+        weights = replace(self.usual, **{name: getattr(self, name) for name in _WEIGHTS})
         kp, kd = (grid.ravel() for grid in np.meshgrid(CASCADE_GAINS, CASCADE_GAINS))
         tried = _loop_costs(model, np.array([cascade_gains(*pair) for pair in zip(kp, kd, strict=True)]), weights)
         best = int(np.argmin(tried))
