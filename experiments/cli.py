@@ -25,6 +25,7 @@ from riderless.experiments.commands import (
     bikes,
     calibrate,
     campaign,
+    certify,
     check,
     cite,
     compare,
@@ -167,6 +168,7 @@ COMMAND_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "Controller and plan": {
         "design": design.design,
         "margins": margins.margins,
+        "certify": certify.certify,
         "path": path.path,
         "plan": plan.plan,
         "simulate": simulate.simulate,

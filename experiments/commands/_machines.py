@@ -90,6 +90,13 @@ def emulated_rig_of(bicycle: "Bicycle", controller: str, of_controller: bool = F
     return emulated_rig(made.bicycle if of_controller else bicycle, made)
 
 
+def machine_for(rig: Path | None, bike: str | None, controller: str, trust: bool) -> Rig:
+    """Read the rig of a file, or make the emulated one that a controller was made for, with the bicycle named."""
+    if rig is not None:
+        return rig_of(rig, trust=trust)
+    return emulated_rig_of(catalogue.load_bicycle(bike or "Benchmark", trust), controller, bike is None)
+
+
 def gains_of(controller: str, rig: Rig, at_speeds: Sequence[float] = ()) -> "Controller":
     """Design the gains of a method for a rig, or read a file of gains; whether they fit it, `require_fitting` asks.
 

@@ -55,7 +55,7 @@ def margins(
 
     The loop is the whole sampled one with its observer, broken where the command enters the drive.
     """
-    from riderless.experiments.commands._machines import gains_of
+    from riderless.experiments.commands._machines import gains_of, machine_for
     from riderless.experiments.emulation.margins import margins as judge
     from riderless.experiments.terminal.console import parse_speeds, progress_screen
 
@@ -64,7 +64,7 @@ def margins(
     if rig is not None:
         refuse_ignored(context, "bike", because=f"the rig file {rig} has its own; leave it out")
     looked = None if speeds is None else parse_speeds(speeds)
-    machine = _machine(rig, bike, controller, trust)
+    machine = machine_for(rig, bike, controller, trust)
     made = gains_of(controller, machine, looked or ())
     with progress_screen.status("kicking the loop in simulation"):
         loop_margins = judge(made, machine, looked, allow_mismatch=allow_mismatch)
@@ -73,16 +73,6 @@ def margins(
 
         plot_margins(loop_margins, path=plot)
     _tell(loop_margins, machine, plot, as_json)
-
-
-def _machine(rig: Path | None, bike: str | None, controller: str, trust: bool) -> "Rig":
-    """Rig of the file, or the emulated one that the controller was made for, with the bicycle named."""
-    from riderless.experiments.commands._machines import emulated_rig_of, rig_of
-    from riderless.models import catalogue
-
-    if rig is not None:
-        return rig_of(rig, trust=trust)
-    return emulated_rig_of(catalogue.load_bicycle(bike or "Benchmark", trust), controller, bike is None)
 
 
 def _tell(loop_margins: "LoopMargins", rig: "Rig", plot: Path | None, as_json: bool) -> None:

@@ -1,0 +1,1 @@
+"""Certificates of stability for a bicycle whose speed changes."""

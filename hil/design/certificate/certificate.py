@@ -1,0 +1,151 @@
+"""Certificate of stability: matrices, where they come from, and the file that holds them."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from riderless.hil.controllers.controller import Controller
+from riderless.hil.design.certificate.loops import LoopBox
+from riderless.hil.design.certificate.synthesis import NoCertificateError, find_lyapunov
+from riderless.hil.design.certificate.verify import FORMAT, Verification, verify
+from riderless.hil.design.closed_loop import LoopHardware, SampledLoop
+from riderless.models.array_types import Array
+from riderless.models.errors import InputError
+
+_STRETCH = 0.05  # m/s, between two speeds of a file
+_HALVINGS = 3  # of a stretch on which nothing is proved
+_SAME = 1e-9  # of a loop matrix: what another version of a library changes
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """Certificate of stability for a controller on a rig.
+
+    Attributes
+    ----------
+    head : mapping
+        What was certified, in words and numbers.
+    arrays : mapping of str to array
+        As `riderless.hil.design.certificate.verify` reads them.
+    """
+
+    head: Mapping[str, Any]
+    arrays: Mapping[str, Array]
+
+    @cached_property
+    def verification(self) -> Verification:
+        """Check by its own matrices."""
+        return verify(self.arrays)
+
+    @property
+    def speeds(self) -> tuple[float, float]:
+        """Range of speeds [m/s]."""
+        return float(self.arrays["speed"][0]), float(self.arrays["speed"][-1])
+
+    @property
+    def decay(self) -> float:
+        """Slowest decay that is proved [1/s]."""
+        return float(self.verification.decay.min())
+
+    @property
+    def slowest(self) -> float:
+        """Speed [m/s] at which that is."""
+        return float(self.arrays["speed"][int(np.argmin(self.verification.decay))])
+
+    def as_bytes(self) -> bytes:
+        """Content of its file."""
+        file = io.BytesIO()
+        np.savez_compressed(file, allow_pickle=False, head=np.array(json.dumps(self.head)), **self.arrays)
+        return file.getvalue()
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Certificate":
+        """Read a file.
+
+        Raises
+        ------
+        InputError
+            It is no certificate, or an older one.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:  # noqa: TID251  # it cannot unpickle
+                arrays = dict(file)
+                head = json.loads(str(arrays.pop("head")))
+                known = head["format"]
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path} is no certificate: make one with `riderless certify`") from error
+        if known != FORMAT:
+            raise InputError(f"wanted a file of '{FORMAT}', found '{known}' in {path}: make it anew")
+        return cls(head, arrays)
+
+    def require_for(self, rig: LoopHardware, controller: Controller) -> None:
+        """Refuse a certificate of another loop, or one that does not hold; raises InputError.
+
+        Parameters
+        ----------
+        rig : Rig
+        controller : Controller
+        """
+        loop, centre = SampledLoop.of_rig(rig, controller), self.arrays["centre"]
+        same = centre.shape[1:] == (len(loop.states),) * 2 and all(
+            np.allclose(loop.matrix(float(v)), A, rtol=0.0, atol=_SAME * np.abs(A).max())
+            for v, A in zip(self.arrays["speed"], centre, strict=True)
+        )
+        if not same:
+            raise InputError(
+                f"the certificate is of {self.head['controller']} for {self.head['bicycle']} on the rig "
+                f"'{self.head['rig']}' as they were, and this loop is another: certify it anew with `riderless certify`"
+            )
+        if not self.verification.holds:
+            raise InputError("the certificate does not hold by its own matrices: make it anew with `riderless certify`")
+
+
+def prove(box: LoopBox, low: float, high: float, knots: Array) -> dict[str, Array]:
+    """Find V for all speeds of a range and the matrices that prove it.
+
+    Parameters
+    ----------
+    box : LoopBox
+    low, high : float
+        [m/s]
+    knots : (n,) array
+        Speeds of the controller [m/s]: between two of them its gains are linear.
+
+    Raises
+    ------
+    NoCertificateError
+        No V was found, or it does not hold between the speeds.
+    """
+    P = find_lyapunov(box, low, high)
+    even = np.linspace(low, high, max(2, round((high - low) / _STRETCH) + 1))
+    inside = knots[(knots > low) & (knots < high)]
+    apart = np.abs(even[:, np.newaxis] - inside).min(axis=1, initial=np.inf) > _STRETCH / 4.0
+    speed = np.union1d(even[apart | (even == low) | (even == high)], inside)
+    step = box.dt * box.acceleration
+    for _ in range(_HALVINGS + 1):
+        arrays = {
+            "speed": speed,
+            "P": np.array([P.at(v) for v in speed]),
+            "corners": np.array([box.corners(v) for v in speed]),
+            "centre": np.array([box.centre(v) for v in speed]),
+            "middle": np.array([box.centre(v) for v in (speed[1:] + speed[:-1]) / 2.0]),
+            "bends": np.array([box.bends(v) for v in speed]),
+            "speed_step": np.array(step),
+            "dt": np.array(box.dt),
+        }
+        decay = verify(arrays).decay
+        if np.all(decay > 0.0):
+            return arrays
+        open_ = (decay <= 0.0) & (np.diff(speed) > 2.0 * step)
+        if not np.any(open_):
+            break
+        speed = np.union1d(speed, (speed[:-1] + speed[1:])[open_] / 2.0)
+    k = int(np.argmin(decay))
+    raise NoCertificateError(f"V that was found does not hold between {speed[k]:.3g} and {speed[k + 1]:.3g} m/s")
