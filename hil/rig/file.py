@@ -112,6 +112,7 @@ class _Loop(_Strict):
     watchdog_s: float = 0.025  # its range is that of `require_time_outs`
     latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
     stop_proof: bool = True
+    certificate: str | None = None  # file of `riderless certify`, beside the rig's
 
 
 class _Drive(_Strict):
@@ -300,6 +301,7 @@ class _RigFile(_Strict):
             place_days=self.place.check_days if self.place else 0.0,
             stop_proof=self.loop.stop_proof,
             latency_days=self.loop.latency_test_days,
+            certificate=None if self.loop.certificate is None else str(folder / self.loop.certificate),
             std=self.std.quantities(),
             present=self.operator.present,
         )

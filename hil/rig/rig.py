@@ -72,6 +72,7 @@ class Rig:
     place_days: float = 0.0  # oldest push that vouches for the sensor of place; 0: none is asked for
     heartbeat: bool = False  # a relay apart from the drive cuts its enable line when the computer's pulse stops
     stop_proof: bool = False  # it is armed only after its hardware stop was pressed on the same day
+    certificate: str | None = None  # file with a proof that its loop is stable, without which it is not armed
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
     rules: int = MONITOR_RULES  # of the monitor; an old log has older ones
     present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down

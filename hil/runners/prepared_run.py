@@ -7,6 +7,7 @@ from typing import Any
 
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.rig.armable import require_armable
+from riderless.hil.rig.certified import require_certificate
 from riderless.hil.rig.fitting import require_fitting, require_task
 from riderless.hil.rig.rig import Rig
 from riderless.hil.rig.stable import require_stable
@@ -83,6 +84,7 @@ def prepare_run(
     require_stable(rig, schedule, speeds, allow_unstable)
     if "emulation" not in about:
         require_proofs(rig, paths, WITHOUT in about)
+        require_certificate(rig, schedule, speeds)
     latency = find_latency_test(rig, fifo)
     require_disk_room(folder, [(rig, duration)])
     return PreparedRun(folder, rig, schedule, task, fifo, cpu, latency, about)

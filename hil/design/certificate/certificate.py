@@ -3,7 +3,7 @@
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from riderless.hil.controllers.controller import Controller
 from riderless.hil.design.certificate.loops import LoopBox
 from riderless.hil.design.certificate.synthesis import NoCertificateError, find_lyapunov
 from riderless.hil.design.certificate.verify import FORMAT, Verification, verify
-from riderless.hil.design.closed_loop import LoopHardware, SampledLoop
+from riderless.hil.design.closed_loop import SampledLoop
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 
 _STRETCH = 0.05  # m/s, between two speeds of a file
 _HALVINGS = 3  # of a stretch on which nothing is proved
+_SPEED_ROUNDING = 1e-9  # m/s
 _SAME = 1e-9  # of a loop matrix: what another version of a library changes
 
 
@@ -85,15 +85,20 @@ class Certificate:
             raise InputError(f"wanted a file of '{FORMAT}', found '{known}' in {path}: make it anew")
         return cls(head, arrays)
 
-    def require_for(self, rig: LoopHardware, controller: Controller) -> None:
-        """Refuse a certificate of another loop, or one that does not hold; raises InputError.
+    def require_for(self, loop: SampledLoop, speeds: Sequence[float] = ()) -> None:
+        """Refuse a certificate of another loop or other speeds, or one that does not hold.
 
         Parameters
         ----------
-        rig : Rig
-        controller : Controller
+        loop : SampledLoop
+        speeds : sequence of float
+            That are to be ridden [m/s].
+
+        Raises
+        ------
+        InputError
         """
-        loop, centre = SampledLoop.of_rig(rig, controller), self.arrays["centre"]
+        centre = self.arrays["centre"]
         same = centre.shape[1:] == (len(loop.states),) * 2 and all(
             np.allclose(loop.matrix(float(v)), A, rtol=0.0, atol=_SAME * np.abs(A).max())
             for v, A in zip(self.arrays["speed"], centre, strict=True)
@@ -105,6 +110,13 @@ class Certificate:
             )
         if not self.verification.holds:
             raise InputError("the certificate does not hold by its own matrices: make it anew with `riderless certify`")
+        low, high = self.speeds
+        beyond = [v for v in speeds if not low - _SPEED_ROUNDING <= v <= high + _SPEED_ROUNDING]
+        if beyond:
+            raise InputError(
+                f"the certificate is for {low:g} to {high:g} m/s, found {beyond[0]:g} m/s: certify a wider range, or "
+                "ride inside of it"
+            )
 
 
 def prove(box: LoopBox, low: float, high: float, knots: Array) -> dict[str, Array]:

@@ -13,10 +13,14 @@ from riderless.hil.design.certificate import verify as verify_script
 from riderless.hil.design.certificate.certificate import Certificate
 from riderless.hil.design.closed_loop import SampledLoop
 from riderless.hil.design.methods import design
+from riderless.hil.rig.certified import require_certificate
+from riderless.hil.rig.file import read_rig
 from riderless.hil.rig.fitting import emulated_rig
+from riderless.hil.runners.session import run_realtime
 from riderless.models.catalogue import load_bicycle
 from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import Variant
+from tests.paths import DOCS
 
 pytest.importorskip("cvxpy", reason="the search wants the extra [certify]")
 SPEEDS, ACCELERATION = np.arange(4.0, 5.01, 0.25), 1.0
@@ -75,25 +79,39 @@ def test_the_file_is_checked_by_a_script_of_its_own(rigid, tmp_path):
     assert "does not hold" in broken.stdout
 
 
-def test_a_certificate_of_another_loop_is_none(rigid, tmp_path):
+def test_a_rig_is_not_armed_with_a_certificate_of_another_loop(rigid, tmp_path):
     rig, gains, result = rigid
     file = tmp_path / "proof.npz"
     file.write_bytes(result.certificate.as_bytes())
-    read = Certificate.read(file)
-    read.require_for(rig, gains)
-    for other in (
-        replace(rig, drive_lag=0.006),
-        replace(rig, bicycle=replace(rig.bicycle, mB=rig.bicycle.mB + 0.1)),
+    rig = replace(rig, certificate=str(file))
+    require_certificate(rig, gains, [4.0, 5.0])
+    heavier = replace(rig.bicycle, mB=rig.bicycle.mB + 0.1)
+    for other, law in (
+        (replace(rig, drive_lag=0.006), gains),
+        (replace(rig, bicycle=heavier), gains),
+        (rig, design(rig.bicycle, "poles", SPEEDS)),
     ):
         with pytest.raises(InputError, match="this loop is another"):
-            read.require_for(other, gains)
-    with pytest.raises(InputError, match="this loop is another"):
-        read.require_for(rig, design(rig.bicycle, "poles", SPEEDS))
+            require_certificate(other, law)
+    with pytest.raises(InputError, match="for 4 to 5 m/s, found 6 m/s"):
+        require_certificate(rig, gains, [4.5, 6.0])
+    arrays = {**result.certificate.arrays, "P": -result.certificate.arrays["P"]}
+    file.write_bytes(Certificate(result.certificate.head, arrays).as_bytes())
     with pytest.raises(InputError, match="does not hold"):
-        Certificate(read.head, {**read.arrays, "P": -read.arrays["P"]}).require_for(rig, gains)
+        require_certificate(rig, gains)
     file.write_text("no proof", encoding="utf-8")
     with pytest.raises(InputError, match="is no certificate"):
-        Certificate.read(file)
+        require_certificate(rig, gains)
+
+
+def test_a_run_asks_for_the_certificate_that_its_rig_file_names(rigid, tmp_path):
+    _, gains, _ = rigid
+    file = tmp_path / "rig.toml"
+    text = (DOCS / "rigs" / "node.toml").read_text(encoding="utf-8")
+    file.write_text(text.replace("[loop]\n", '[loop]\ncertificate = "proof.npz"\n', 1), encoding="utf-8")
+    rig = replace(read_rig(file), bicycle=gains.bicycle)
+    with pytest.raises(InputError, match=r"proof\.npz is no certificate"):
+        run_realtime(tmp_path / "log", rig, gains, ["/dev/none"], 1.0, speeds=[4.5])
 
 
 def test_a_bicycle_that_falls_has_a_counter_example():
