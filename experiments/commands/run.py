@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -127,14 +128,14 @@ def run(
     task = Task(reference=Reference.parse(reference), route=route, asked_speeds=asked_speeds)
     duration = ride_duration(context, route)
     about: dict[str, Any] = {WITHOUT: True} if without_stop_proof else {}
-    if emulated:
-        scenario = _kicked(rig, speed, 0.0 if path else duration, seed, model)
-        about = {"scenario": scenario, "emulation": Emulation(model)}
-    about |= require_attended(paths, yes_arm_unattended)
+    about |= {"emulation": Emulation(model)} if emulated else require_attended(paths, yes_arm_unattended)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
     prepared = prepare_run(
         folder, rig, schedule, paths, duration, task, fifo, cpu, speeds, about, allow_mismatch, allow_unstable
     )
+    if emulated:
+        scenario = _kicked(rig, speed, 0.0 if path else duration, seed, model)
+        prepared = replace(prepared, about={"scenario": scenario, **about})
     operator = Operator(duration, waiting=not (emulated or yes or "unattended" in about))
     compile_once()
     with ExitStack() as stack:
@@ -145,7 +146,7 @@ def run(
                 if emulated:
                     step("starting the virtual bicycle")
                     shown.hand = Hand(_kicks(rig, seed, model))
-                    paths = stack.enter_context(start_twin(rig, **about, fifo=fifo, hand=shown.hand)).paths
+                    paths = stack.enter_context(start_twin(rig, **prepared.about, fifo=fifo, hand=shown.hand)).paths
                 step("loading the loop")
                 warm_up(rig, schedule)
             with floor_beside(host_delays) as floor:
