@@ -13,7 +13,8 @@ import numpy as np
 from riderless.firmware_interface import messages
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.loop.resting import describe_rest
-from riderless.hil.loop.states import SENTENCES, Cause, Symptom
+from riderless.hil.loop.states import SENTENCES, Cause
+from riderless.hil.loop.transitions import RULES
 from riderless.hil.rig.rig import Rig
 
 ADVICE = {
@@ -56,12 +57,7 @@ ADVICE = {
     Cause.BELT_EDGE: "put it in the middle of the belt",
     Cause.FOREIGN_COMMANDS: "end what else writes to its port, check its supply in case it restarted, and run again",
 }
-_OF_SYMPTOM = {symptom: cause for symptom in Symptom for cause in ADVICE if symptom.name == cause.name}
-_AT_REST = {
-    Symptom.REST_RATE: Cause.CHECK_GYRO,
-    Symptom.REST_FORCE: Cause.CHECK_GRAVITY,
-    Symptom.REST_TILT: Cause.CHECK_MOUNTING,
-}
+_OF_SYMPTOM = {rule.symptom: rule.cause for rule in RULES if rule.symptom and rule.cause in ADVICE}
 _ESTIMATES = ("phi_est", "delta_est", "phi_dot_est", "delta_dot_est", "v_est", "T_req")
 
 
@@ -92,10 +88,12 @@ def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
     for cause, bits in ((Cause.NODE_GUARD, messages.FAULT_GUARDS), (Cause.DEVICE_FAULT, ~messages.FAULT_GUARDS)):
         if faults & bits:
             yield cause, f"the device reports a fault ({', '.join(_fault_names(faults & bits))})"
-    for symptom, cause in _OF_SYMPTOM.items():
+    rates = np.array([row[f"{axis}_dot_meas"] for axis in ("phi", "theta", "psi")])
+    forces = np.array([row[f"a_{axis}_meas"] for axis in "xyz"])
+    sentences = SENTENCES | describe_rest(limits, rig.bicycle.g, rates, forces)
+    for symptom, cause in _OF_SYMPTOM.items():  # the loop judges means, and the figures are those of this row
         if int(row["symptoms"]) & symptom:
-            yield cause, SENTENCES[cause]
-    yield from _at_rest(row, rig)
+            yield cause, sentences[cause]
     lean, steer = degrees(row["phi_est"]), degrees(row["delta_est"])
     lean_arm, steer_arm = degrees(limits.lean_arm.value), degrees(limits.steer_arm.value)
     if not abs(lean) <= lean_arm:
@@ -110,16 +108,6 @@ def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
         yield Cause.BUS_VOLTAGE, f"supply {bus:.1f} V, wanted {lowest:g} to {highest:g} V"
     if not row["recording"]:
         yield Cause.RECORDER, SENTENCES[Cause.RECORDER]
-
-
-def _at_rest(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
-    """Readings that no machine at rest shows, by the means of the loop; the figures are those of this row."""
-    rates = np.array([row[f"{axis}_dot_meas"] for axis in ("phi", "theta", "psi")])
-    forces = np.array([row[f"a_{axis}_meas"] for axis in "xyz"])
-    complaints = describe_rest(rig.limits, rig.bicycle.g, rates, forces)
-    for symptom, cause in _AT_REST.items():
-        if int(row["symptoms"]) & symptom:
-            yield cause, complaints.get(cause, SENTENCES[cause])
 
 
 def _other_gains(row: np.void, rig: Rig, schedule: Controller | None) -> Iterator[tuple[Cause, str]]:

@@ -15,6 +15,10 @@ takes torque away; there is no heartbeat of any other kind.
 """
 
 import math
+import re
+from collections import namedtuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -32,77 +36,27 @@ from riderless.firmware_interface.messages import (
 )
 from riderless.hil.loop.consistency import leans_too_far
 from riderless.hil.loop.drives.following import AT_LIMIT
-from riderless.hil.loop.states import Cause, Demand, Symptom, Verdict
-from riderless.hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
+from riderless.hil.loop.states import Cause, Demand, Verdict
+from riderless.hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, RULES, STATE_OF, Stage
 
-# Plain integers and arrays for the compiled code.
+
+def _constants(values: Mapping[str, int]) -> Any:
+    """Name integers for the compiled code, which knows no flags."""
+    return namedtuple("_Constants", values)(**values)
+
+
 _DISARMED, _STREAM, _ENABLE, _WITHHOLD, _CLEAR, _ARMED, _RUNNING, _RAMPDOWN, _FAULT = (int(s) for s in Stage)
 _STATE = np.array([int(STATE_OF[stage]) for stage in Stage])
 _OFF, _STOP, _ARM, _RUN = (int(d) for d in Demand)
 _OPERATOR_STOP = int(Cause.OPERATOR_STOP)
-_V_NOT_RUNNING = int(Verdict.NOT_RUNNING)
-_V_TORQUE_LIMIT = int(Verdict.TORQUE_LIMIT)
-_V_RATE_LIMIT = int(Verdict.RATE_LIMIT)
-_V_RAMP = int(Verdict.RAMP)
-_V_NO_FRESH_SAMPLE = int(Verdict.NO_FRESH_SAMPLE)
-_V_NOT_A_NUMBER = int(Verdict.NOT_A_NUMBER)
-_V_WITHHELD = int(Verdict.WITHHELD)
-_V_RELEASED = int(Verdict.RELEASED)
+_VERDICT = _constants({verdict.name or "": int(verdict) for verdict in Verdict})
+_EVENT = _constants({re.sub(r"\W+", "_", event): 1 << i for event, i in EVENT_INDEX.items()})  # its bit
+_SYMPTOMS = np.array([int(rule.symptom) for rule in RULES if rule.symptom])
+_EVENTS_OF_SYMPTOMS = np.array([1 << EVENT_INDEX[rule.event] for rule in RULES if rule.symptom])
+_OBSTACLES = sum(1 << EVENT_INDEX[event] for event in OBSTACLES)
+_IN_THE_WAY_AT = EVENT_INDEX["something in the way"]
 _ANSWER = 0.25  # s, for the drive to say that it is on, or that it is cleared
 _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come to a computer that is busy
-
-# Which event stands where in the table.
-_HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
-_N_HARD = EVENT_INDEX["foreign commands"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
-_N_SOFT = EVENT_INDEX["speed drive failed"] - _SOFT_SYMPTOMS
-_BIT = {event: 1 << i for event, i in EVENT_INDEX.items()}
-_B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
-_B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]
-_B_BROKEN, _B_NOT_UPRIGHT = _BIT["stream broken"], _BIT["not upright"]
-_B_REST_RATE, _B_REST_FORCE, _B_REST_TILT, _B_OTHER_GAINS = (
-    _BIT["gyro at rest"],
-    _BIT["gravity at rest"],
-    _BIT["sensor not upright"],
-    _BIT["speed of other gains"],
-)
-_REST_RATE, _REST_FORCE, _REST_TILT = int(Symptom.REST_RATE), int(Symptom.REST_FORCE), int(Symptom.REST_TILT)
-_B_NAN, _B_STALE, _B_LEAN, _B_STEER = (
-    _BIT["not a number"],
-    _BIT["stale sample"],
-    _BIT["lean limit"],
-    _BIT["steer limit"],
-)
-_B_BUTTON, _B_GUARD, _B_FAULT, _B_WATCHDOG, _B_FOREIGN, _B_WENT_OFF = (
-    _BIT["stop button"],
-    _BIT["node's guard"],
-    _BIT["device fault"],
-    _BIT["watchdog tripped"],
-    _BIT["foreign commands"],
-    _BIT["drive went off"],
-)
-_OFF_BELT, _B_OFF_BELT = int(Symptom.OFF_BELT), _BIT["off the belt"]
-_SPEED_DRIVE, _B_SPEED_DRIVE = int(Symptom.SPEED_DRIVE), _BIT["speed drive failed"]
-_B_SPEED, _B_BUS, _B_SATURATED = _BIT["speed window"], _BIT["bus voltage"], _BIT["saturated"]
-_B_LATE, _B_UNATTENDED, _B_LOG = _BIT["ticks late"], _BIT["unattended"], _BIT["log fails"]
-_B_UNTESTED, _B_CLEAR_WAY, _B_IN_THE_WAY = (
-    _BIT["untested"],
-    _BIT["nothing in the way"],
-    _BIT["something in the way"],
-)
-_B_ON, _B_NOT_ON, _B_TRIPPED, _B_NOT_TRIPPED = (
-    _BIT["switched on"],
-    _BIT["not switched on"],
-    _BIT["tripped as it should"],
-    _BIT["not tripped"],
-)
-_B_CLEARED, _B_CLEARED_LEANING, _B_NOT_CLEARED = (
-    _BIT["cleared"],
-    _BIT["cleared, not upright"],
-    _BIT["not cleared"],
-)
-_B_GO, _B_STOPPED, _B_RAMPED = _BIT["go"], _BIT["stopped"], _BIT["ramped down"]
-_OBSTACLES = sum(_BIT[event] for event in OBSTACLES)
-_IN_THE_WAY_AT = EVENT_INDEX["something in the way"]
 
 NEWS = np.dtype(
     [
@@ -157,55 +111,51 @@ def _events(s, limits, news, sample, e):
     numbers = news.T_req + e.phi + e.delta + e.phi_dot + e.delta_dot + e.v
     upright = abs(e.phi) <= limits.lean_arm and abs(e.delta) <= limits.steer_arm
 
-    on |= _B_OFF if demand == _OFF else 0
-    on |= _B_ACKNOWLEDGED if demand == _OFF and news.acknowledged else 0
-    on |= _B_STOP if demand == _STOP else 0
-    on |= _B_ARM if demand >= _ARM and s.released else 0
-    on |= _B_DISARM if demand == _ARM else 0
+    for k in range(_SYMPTOMS.size):
+        on |= _EVENTS_OF_SYMPTOMS[k] if news.symptoms & _SYMPTOMS[k] else 0
+
+    on |= _EVENT.off if demand == _OFF else 0
+    on |= _EVENT.acknowledged if demand == _OFF and news.acknowledged else 0
+    on |= _EVENT.stop if demand == _STOP else 0
+    on |= _EVENT.arm if demand >= _ARM and s.released else 0
+    on |= _EVENT.disarm if demand == _ARM else 0
 
     # a sample that is merely late is no gap; silence for as long as the drive's time-out is one
-    on |= 0 if news.clean and news.silence < s.watchdog else _B_BROKEN
-    on |= 0 if upright else _B_NOT_UPRIGHT
-    on |= _B_REST_RATE if news.symptoms & _REST_RATE else 0
-    on |= _B_REST_FORCE if news.symptoms & _REST_FORCE else 0
-    on |= _B_REST_TILT if news.symptoms & _REST_TILT else 0
-    on |= _B_OTHER_GAINS if news.other_gains else 0
+    on |= 0 if news.clean and news.silence < s.watchdog else _EVENT.stream_broken
+    on |= 0 if upright else _EVENT.not_upright
+    on |= _EVENT.speed_of_other_gains if news.other_gains else 0
 
-    on |= 0 if math.isfinite(numbers) else _B_NAN
-    on |= 0 if news.silence <= limits.stale else _B_STALE  # what is not a number is stale too
-    on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
-    on |= _B_GUARD if sample.faults & FAULT_GUARDS else 0
-    on |= _B_FAULT if sample.faults & ~FAULT_GUARDS else 0
-    on |= _B_WATCHDOG if tripped else 0
+    on |= 0 if math.isfinite(numbers) else _EVENT.not_a_number
+    on |= 0 if news.silence <= limits.stale else _EVENT.stale_sample  # what is not a number is stale too
+    on |= _EVENT.stop_button if status & STATUS_STOP_BUTTON else 0
+    on |= _EVENT.node_s_guard if sample.faults & FAULT_GUARDS else 0
+    on |= _EVENT.device_fault if sample.faults & ~FAULT_GUARDS else 0
+    on |= _EVENT.watchdog_tripped if tripped else 0
     # a computer that stalls lets the watchdog strike, and its late commands are too old: that is no stranger
-    on |= _B_FOREIGN if news.strange or (status & STATUS_FOREIGN and not tripped) else 0
-    on |= _B_LEAN if leans_too_far(e, limits.lean) else 0
-    on |= _B_STEER if abs(e.delta) > limits.steer else 0
-    on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS
-    on |= _B_WENT_OFF if news.fresh and not enabled else 0
-    on |= _B_OFF_BELT if news.symptoms & _OFF_BELT else 0
+    on |= _EVENT.foreign_commands if news.strange or (status & STATUS_FOREIGN and not tripped) else 0
+    on |= _EVENT.lean_limit if leans_too_far(e, limits.lean) else 0
+    on |= _EVENT.steer_limit if abs(e.delta) > limits.steer else 0
+    on |= _EVENT.drive_went_off if news.fresh and not enabled else 0
 
-    on |= (news.symptoms >> _N_HARD & ((1 << _N_SOFT) - 1)) << _SOFT_SYMPTOMS
-    on |= _B_SPEED_DRIVE if news.symptoms & _SPEED_DRIVE else 0
-    on |= 0 if limits.speed_min <= e.v <= limits.speed_max else _B_SPEED
-    on |= 0 if limits.bus_min <= sample.bus_meas <= limits.bus_max else _B_BUS
-    on |= _B_SATURATED if s.at_limit > limits.saturated else 0
-    on |= _B_LATE if s.lateness > limits.late else 0
-    on |= 0 if news.attended else _B_UNATTENDED
-    on |= 0 if news.recording else _B_LOG
+    on |= 0 if limits.speed_min <= e.v <= limits.speed_max else _EVENT.speed_window
+    on |= 0 if limits.bus_min <= sample.bus_meas <= limits.bus_max else _EVENT.bus_voltage
+    on |= _EVENT.saturated if s.at_limit > limits.saturated else 0
+    on |= _EVENT.ticks_late if s.lateness > limits.late else 0
+    on |= 0 if news.attended else _EVENT.unattended
+    on |= 0 if news.recording else _EVENT.log_fails
 
-    on |= 0 if news.tested else _B_UNTESTED
-    on |= _B_IN_THE_WAY if s.since > limits.check_timeout else 0
-    on |= _B_ON if enabled else 0
-    on |= _B_NOT_ON if s.since > _ANSWER and not enabled else 0
-    on |= _B_TRIPPED if tripped and not enabled else 0
+    on |= 0 if news.tested else _EVENT.untested
+    on |= _EVENT.something_in_the_way if s.since > limits.check_timeout else 0
+    on |= _EVENT.switched_on if enabled else 0
+    on |= _EVENT.not_switched_on if s.since > _ANSWER and not enabled else 0
+    on |= _EVENT.tripped_as_it_should if tripped and not enabled else 0
     overdue = sample.t - s.withheld > s.watchdog + s.news_time  # a computer that stalls makes no sample late
-    on |= _B_NOT_TRIPPED if overdue or s.since > 2.0 * s.watchdog + _MARGIN else 0
-    on |= 0 if tripped else (_B_CLEARED if upright else _B_CLEARED_LEANING)
-    on |= _B_NOT_CLEARED if s.since > _ANSWER else 0
-    on |= _B_GO if demand == _RUN and news.fresh and enabled else 0
+    on |= _EVENT.not_tripped if overdue or s.since > 2.0 * s.watchdog + _MARGIN else 0
+    on |= 0 if tripped else (_EVENT.cleared if upright else _EVENT.cleared_not_upright)
+    on |= _EVENT.not_cleared if s.since > _ANSWER else 0
+    on |= _EVENT.go if demand == _RUN and news.fresh and enabled else 0
     if s.since >= limits.ramp:
-        on |= _B_STOPPED if s.cause == _OPERATOR_STOP else _B_RAMPED
+        on |= _EVENT.stopped if s.cause == _OPERATOR_STOP else _EVENT.ramped_down
     return on
 
 
@@ -248,7 +198,7 @@ def _clear_way(s, on, wanted, dt):
             s.good = 0.0
             s.obstacle = EVENT_CAUSE[event]
             return 0
-    return _B_CLEAR_WAY if waited >= wanted else 0
+    return _EVENT.nothing_in_the_way if waited >= wanted else 0
 
 
 @njit(cache=True, nogil=True)
@@ -256,13 +206,13 @@ def _limited(s, limits, T_req, T_meas, dt):
     """Limit the request to the greatest command and change of it. Runs inside the tick."""
     T = min(max(T_req, -limits.command), limits.command)
     if T_req != T:
-        s.verdict |= _V_TORQUE_LIMIT
+        s.verdict |= _VERDICT.TORQUE_LIMIT
     spent = limits.kind != COMMAND_KIND_TORQUE and abs(T_meas) >= AT_LIMIT * limits.torque  # the steer cannot follow
     s.at_limit = s.at_limit + dt if T_req != T or spent else 0.0
     step = limits.command_change * min(dt, s.watchdog)  # after a long gap the drive is off anyway
     limited = min(max(T, s.T_cmd - step), s.T_cmd + step)
     if limited != T:
-        s.verdict |= _V_RATE_LIMIT
+        s.verdict |= _VERDICT.RATE_LIMIT
     return limited
 
 
@@ -297,14 +247,14 @@ def supervise(s, limits, news, sample, estimate):
     angle = limits.kind == COMMAND_KIND_ANGLE
     if s.stage == _RUNNING:
         s.flags = COMMAND_ENABLE
-        s.verdict |= _V_RELEASED if news.released else 0
+        s.verdict |= _VERDICT.RELEASED if news.released else 0
         T = _limited(s, limits, 0.0 if news.released else news.T_req, sample.T_meas, dt)
     elif s.stage == _RAMPDOWN:
         s.flags = COMMAND_ENABLE
-        s.verdict |= _V_RAMP
+        s.verdict |= _VERDICT.RAMP
         T = s.T_ramp if angle else s.T_ramp * max(0.0, 1.0 - s.since / limits.ramp)  # a steer that stands is no jerk
     else:
-        s.verdict |= _V_NOT_RUNNING
+        s.verdict |= _VERDICT.NOT_RUNNING
         s.at_limit = 0.0
         T = _held(s, limits, estimate.delta, was_on, dt) if angle and s.flags & COMMAND_ENABLE else 0.0
         if s.stage == _STREAM or s.stage == _CLEAR:
@@ -313,13 +263,13 @@ def supervise(s, limits, news, sample, estimate):
             s.send = 0
     if not math.isfinite(T):
         T = 0.0
-        s.verdict |= _V_NOT_A_NUMBER
+        s.verdict |= _VERDICT.NOT_A_NUMBER
     s.T_cmd = T
     if not news.fresh and s.flags & COMMAND_ENABLE:
         s.send = 0  # an old sample must not keep the drive alive
-        s.verdict |= _V_NO_FRESH_SAMPLE
+        s.verdict |= _VERDICT.NO_FRESH_SAMPLE
     if not s.send:
-        s.verdict |= _V_WITHHELD
+        s.verdict |= _VERDICT.WITHHELD
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riderless.hil.loop.states import Cause, State
+from riderless.hil.loop.states import Cause, State, Symptom
 
 
 class Stage(IntEnum):
@@ -49,15 +49,16 @@ _SOFT = {**dict.fromkeys((_E, _W, _C, _A), _D), _R: _RD}
 
 
 class Rule(NamedTuple):
-    """One event: when it is on, where it leads from which stage, and the cause it leaves."""
+    """One event: when it is on, where it leads from which stage, the cause it leaves, and the symptom that it is."""
 
     event: str
     when: str
     goes: dict[Stage, Stage]
     cause: Cause = Cause.NONE
+    symptom: Symptom = Symptom.NONE
 
 
-# How each is found out stands in `riderless.hil.loop.supervisor`; symptoms are the bits of `Symptom`, in its order.
+# How each that is no symptom is found out stands in `riderless.hil.loop.supervisor`.
 HARD_RULES = (
     Rule(
         "not a number",
@@ -68,13 +69,13 @@ HARD_RULES = (
     Rule("stop button", "the device says it is pressed", _HARD, Cause.STOP_BUTTON),
     Rule("node's guard", "the node disabled the drive by a limit of its own", _HARD, Cause.NODE_GUARD),
     Rule("device fault", "the device reports one", _HARD, Cause.DEVICE_FAULT),
-    Rule("sensor stuck", "symptom", _HARD, Cause.SENSOR_STUCK),
-    Rule("sensor out of range", "symptom", _HARD, Cause.SENSOR_RANGE),
-    Rule("sensor jumped", "symptom", _HARD, Cause.SENSOR_JUMP),
-    Rule("sensors disagree", "symptom", _HARD, Cause.SENSORS_DISAGREE),
-    Rule("drive disobeys", "symptom", _HARD, Cause.DRIVE_DISOBEYS),
-    Rule("clock stepped", "symptom", _HARD, Cause.CLOCK_STEP),
-    Rule("device restarted", "symptom", _HARD, Cause.DEVICE_RESTARTED),
+    Rule("sensor stuck", "symptom", _HARD, Cause.SENSOR_STUCK, Symptom.SENSOR_STUCK),
+    Rule("sensor out of range", "symptom", _HARD, Cause.SENSOR_RANGE, Symptom.SENSOR_RANGE),
+    Rule("sensor jumped", "symptom", _HARD, Cause.SENSOR_JUMP, Symptom.SENSOR_JUMP),
+    Rule("sensors disagree", "symptom", _HARD, Cause.SENSORS_DISAGREE, Symptom.SENSORS_DISAGREE),
+    Rule("drive disobeys", "symptom", _HARD, Cause.DRIVE_DISOBEYS, Symptom.DRIVE_DISOBEYS),
+    Rule("clock stepped", "symptom", _HARD, Cause.CLOCK_STEP, Symptom.CLOCK_STEP),
+    Rule("device restarted", "symptom", _HARD, Cause.DEVICE_RESTARTED, Symptom.DEVICE_RESTARTED),
     Rule("foreign commands", "the device heard or obeyed others than this run's", _HARD, Cause.FOREIGN_COMMANDS),
     Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
     Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
@@ -86,15 +87,15 @@ HARD_RULES = (
     ),
     Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
     Rule("drive went off", "a fresh sample says it is off under torque", _UNDER_TORQUE, Cause.DRIVE_OFF),
-    Rule("off the belt", "symptom", _UNDER_TORQUE, Cause.OFF_BELT),
+    Rule("off the belt", "symptom", _UNDER_TORQUE, Cause.OFF_BELT, Symptom.OFF_BELT),
 )
 SOFT_RULES = (
-    Rule("samples seldom", "symptom", _SOFT, Cause.RATE_LOW),
-    Rule("link noisy", "symptom", _SOFT, Cause.LINK_NOISY),
-    Rule("samples too often", "symptom", _SOFT, Cause.RATE_HIGH),
-    Rule("place lost", "symptom", _SOFT, Cause.PLACE_LOST),
-    Rule("belt edge", "symptom", _SOFT, Cause.BELT_EDGE),
-    Rule("speed drive failed", "symptom", _SOFT, Cause.SPEED_DRIVE),
+    Rule("samples seldom", "symptom", _SOFT, Cause.RATE_LOW, Symptom.RATE_LOW),
+    Rule("link noisy", "symptom", _SOFT, Cause.LINK_NOISY, Symptom.LINK_NOISY),
+    Rule("samples too often", "symptom", _SOFT, Cause.RATE_HIGH, Symptom.RATE_HIGH),
+    Rule("place lost", "symptom", _SOFT, Cause.PLACE_LOST, Symptom.PLACE_LOST),
+    Rule("belt edge", "symptom", _SOFT, Cause.BELT_EDGE, Symptom.BELT_EDGE),
+    Rule("speed drive failed", "symptom", _SOFT, Cause.SPEED_DRIVE, Symptom.SPEED_DRIVE),
     Rule("speed window", "speed outside `speed_min` to `speed_max`", _SOFT, Cause.SPEED_WINDOW),
     Rule("bus voltage", "supply outside `bus_min` to `bus_max`", _SOFT, Cause.BUS_VOLTAGE),
     Rule("saturated", "the wish beyond `torque` for longer than `saturated`", _SOFT, Cause.SATURATED),
@@ -135,9 +136,21 @@ PRIORITY_RULES = (
 ARMING_RULES = (  # of arming, beside what is hard or soft
     Rule("stream broken", "a gap, a broken frame, or silence as long as the watchdog", {}, Cause.CHECK_STREAM),
     Rule("not upright", "lean beyond `lean_arm` or steer beyond `steer_arm`", {_A: _D}, Cause.CHECK_UPRIGHT),
-    Rule("gyro at rest", "mean rate about an axis beyond `rest_rate`", {_A: _D}, Cause.CHECK_GYRO),
-    Rule("gravity at rest", "mean specific force off gravity by more than `rest_force`", {_A: _D}, Cause.CHECK_GRAVITY),
-    Rule("sensor not upright", "mean specific force tilted beyond `rest_tilt`", {_A: _D}, Cause.CHECK_MOUNTING),
+    Rule("gyro at rest", "mean rate about an axis beyond `rest_rate`", {_A: _D}, Cause.CHECK_GYRO, Symptom.REST_RATE),
+    Rule(
+        "gravity at rest",
+        "mean specific force off gravity by more than `rest_force`",
+        {_A: _D},
+        Cause.CHECK_GRAVITY,
+        Symptom.REST_FORCE,
+    ),
+    Rule(
+        "sensor not upright",
+        "mean specific force tilted beyond `rest_tilt`",
+        {_A: _D},
+        Cause.CHECK_MOUNTING,
+        Symptom.REST_TILT,
+    ),
     Rule("speed of other gains", "speed beyond those of the gains by `gains_reach`", {_A: _D}, Cause.CHECK_GAINS),
 )
 RULES = (
