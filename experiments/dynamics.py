@@ -7,7 +7,7 @@ would explain a disagreement and the identification of parameters all move the s
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -437,6 +437,11 @@ class Theory:
         if name in ENTRIES:
             return USUAL_ENTRY_STD * float(np.abs(getattr(canonical_matrices(self.bicycle), ENTRIES[name][0])).max())
         return usual_std().get(name, np.inf) if name in PARAMETERS else UNCERTAIN_QUANTITIES[name].usual
+
+    def scales(self, names: Sequence[str]) -> Array:
+        """Scale (p,) of each quantity, SI: its usual deviation, 1 where nothing is usual."""
+        usual = np.array([self.usual(name) for name in names])
+        return np.where(np.isfinite(usual), usual, 1.0)
 
     @property
     def causes(self) -> tuple[str, ...]:

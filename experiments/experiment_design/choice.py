@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
 from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
 from riderless.experiments.dynamics import Theory
@@ -236,15 +235,9 @@ class _Search:
 WEAKLY_KNOWN = 100.0  # usual deviations: what is known of a quantity without a deviation of its own
 
 
-def scales_of(theory: Theory, names: Sequence[str]) -> Array:
-    """Scale of each quantity, (p,), SI: its usual deviation, 1 where nothing is usual."""
-    usual = np.array([theory.usual(name) for name in names])
-    return np.where(np.isfinite(usual), usual, 1.0)
-
-
 def known_before(theory: Theory, names: Sequence[str]) -> Array:
     """Information (p, p) before anything is measured, in scales: from deviations measured before, else next to none."""
-    known = np.array([theory.uncertain.get(name, np.inf) for name in names]) / scales_of(theory, names)
+    known = np.array([theory.uncertain.get(name, np.inf) for name in names]) / theory.scales(names)
     precision = np.minimum(known, WEAKLY_KNOWN) ** -1.0
     return np.outer(precision, precision) * np.linalg.inv(theory.bicycle.correlation_matrix(names))
 
@@ -252,7 +245,7 @@ def known_before(theory: Theory, names: Sequence[str]) -> Array:
 def window_information(
     averaged: AveragedWindow,
     names: Sequence[str],
-    values: Mapping[str, float] | None = None,
+    values: Mapping[str, float] = {},
     stds: Mapping[str, float] = {},
 ) -> Array:
     """Fisher information (p, p) of one window about quantities, in their scales.
@@ -266,9 +259,7 @@ def window_information(
     stds : mapping of str to float
         Noise of each channel, where theory knows none.
     """
-    scales, theory = scales_of(averaged.theory, names), averaged.theory
-    there = {name: theory.nominal(name) for name in names} | dict(values or {})
-    jacobian = linearise(averaged, there, names, QUANTITY_STEP * scales, stds).jacobian * scales
+    jacobian = linearise(averaged, values, names, stds).jacobian * averaged.theory.scales(names)
     return np.asarray(jacobian.T @ jacobian)
 
 
@@ -281,8 +272,6 @@ def large_motion_score(averaged: AveragedWindow, names: Sequence[str], stds: Map
     names, stds
         As of `window_information`.
     """
-    scales, theory = scales_of(averaged.theory, names), averaged.theory
-    nominal = {name: theory.nominal(name) for name in names}
-    start = linearise(averaged, nominal, names, QUANTITY_STEP * scales, stds).start
-    window = linearise(with_large_motion(averaged, nominal, start), nominal, names, QUANTITY_STEP * scales, stds)
-    return np.asarray((window.jacobian * scales).T @ window.beyond)
+    start = linearise(averaged, {}, stds=stds).start
+    window = linearise(with_large_motion(averaged, {}, start), {}, names, stds)
+    return np.asarray((window.jacobian * averaged.theory.scales(names)).T @ window.beyond)

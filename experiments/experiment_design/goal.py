@@ -19,7 +19,6 @@ from riderless.experiments.experiment_design.choice import (
     LogSeparation,
     covariance_of,
     known_before,
-    scales_of,
 )
 from riderless.experiments.theories import open_loop
 from riderless.experiments.theory.uncertainty_bands import eigenvalue_derivatives
@@ -129,7 +128,7 @@ def read_goal(
         theory.nominal(name)  # refuses a name that nobody knows
     of_torque = OF_TORQUE if modes and theory.dynamics().command is not None else ()
     free = _free(theory, [*named, *(FREE_COEFFICIENTS if modes else ()), *of_torque])
-    scales = scales_of(theory, free)
+    scales = theory.scales(free)
     rows, labels, units, wanted = [], [], [], []
     for what, std in targets:
         parts = _eigenvalue_rows(theory.bicycle, what, free) if AT_SPEED in what else [np.array(free) == what]
@@ -191,7 +190,7 @@ def _verdict_goal(theory: Theory, targets: Sequence[str], others: Sequence[dict[
         if model in others[:i]:
             raise InputError(f"the other model with {', '.join(model)} is given twice: leave one of them out")
     free = _free(theory, labels)
-    scales = scales_of(theory, free)
+    scales = theory.scales(free)
     first = {name: value - theory.nominal(name) for name, value in others[0].items()}
     return Goal(
         free=free,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.identify import QUANTITY_STEP, model_error, robust_covariance
+from riderless.experiments.analysis.identification.identify import model_error, robust_covariance
 from riderless.experiments.analysis.identification.large_motion import with_large_motion
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, Linearisation, linearise
 from riderless.experiments.experiment_design.choice import Measurement
@@ -131,11 +131,10 @@ class Knowledge:
         """Linearise a window about values (p,) in scales, its channels weighed by what is left of them there."""
         goal = self.goal
         values = dict(zip(goal.free, (x * goal.scales).tolist(), strict=True))
-        steps = QUANTITY_STEP * goal.scales
-        window = linearise(averaged, values, goal.free, steps, {})
+        window = linearise(averaged, values, goal.free)
         for _ in range(LOOKS_AT_LARGE_MOTION):
             averaged = with_large_motion(averaged, values, window.start)
-            window = linearise(averaged, values, goal.free, steps, window.stds)
+            window = linearise(averaged, values, goal.free, window.stds)
         return window
 
     def _solved(self, before: Array) -> Array:

@@ -162,8 +162,7 @@ def monte_carlo(theory: Theory, v: float, n: int = 2000, seed: int = 0) -> NDArr
 
 def _around(theory: Theory, name: str) -> tuple[Dynamics, Dynamics, float]:
     """Dynamics with a quantity a little larger and a little smaller, and the difference of the two, SI."""
-    value, usual = theory.nominal(name), theory.usual(name)
-    step = DIFFERENCE_STEP * (usual if np.isfinite(usual) else 1.0)
+    value, step = theory.nominal(name), DIFFERENCE_STEP * float(theory.scales([name])[0])
     up, down = (theory.dynamics({name: changed}) for changed in (value + step, value - step))
     return up, down, 2.0 * step
 

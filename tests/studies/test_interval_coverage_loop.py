@@ -60,7 +60,7 @@ def test_what_is_left_of_the_readings_is_white_noise_of_the_instruments(rough):
     stds, lag = [], []
     for window in find_windows(rough)[0]:
         piece = AveragedWindow.of(Segment(rough, window))
-        here = linearise(piece, {}, (), np.zeros(0), {})
+        here = linearise(piece, {})
         stds.append(list(here.stds.values()))
         left = here.residual[: 3 * len(piece.v)].reshape(3, -1)
         lag.append([y[1:] @ y[:-1] / (y @ y) for y in left])

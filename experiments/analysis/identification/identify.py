@@ -22,7 +22,6 @@ from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 from riderless.models.parameters import PARAMETERS
 
-QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
 MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells something
 IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can have
 REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
@@ -209,7 +208,7 @@ class _Problem:
     ) -> None:
         self._windows, self._names, self._large_motion = windows, names, large_motion
         self.nominal = np.array([_nominal(windows, name) for name in names])
-        self.scale = np.array([_scale(windows[0].theory, name) for name in names])
+        self.scale = windows[0].theory.scales(names)
         self.width = np.array([prior.get(name, np.inf) for name in names])
         self.prior_root = prior_root(windows[0].theory, names, self.width)
         self.stds: list[Mapping[str, float]] = [{}] * len(windows)
@@ -266,7 +265,7 @@ class _Problem:
     def _linearised(self, x: Array) -> list[Linearisation]:
         values = dict(zip(self._names, self.values(x), strict=True))
         return [
-            linearise(averaged, values, self._names, QUANTITY_STEP * self.scale, std)
+            linearise(averaged, values, self._names, std)
             for averaged, std in zip(self._windows, self.stds, strict=True)
         ]
 
@@ -321,9 +320,3 @@ def _nominal(windows: Sequence[AveragedWindow], name: str) -> float:
             f"{', '.join(f'{value:g}' for value in sorted(values))}: take the windows of one bicycle at a time"
         )
     return values.pop()
-
-
-def _scale(theory: Theory, name: str) -> float:
-    """Scale of a quantity in the search, SI."""
-    usual = theory.usual(name)
-    return usual if np.isfinite(usual) else 1.0

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.identify import QUANTITY_STEP, Identification
-from riderless.experiments.analysis.identification.output_error import AveragedWindow, either_side, linearise
-from riderless.experiments.dynamics import Theory
+from riderless.experiments.analysis.identification.identify import Identification
+from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import white_noise_variance
 
@@ -58,13 +57,9 @@ def misfit_of(windows: Sequence[AveragedWindow], fit: Identification) -> Misfit:
     fit : Identification
     """
     theory, p = windows[0].theory.move(fit.changes), len(fit.names)
-    held = _held(theory, fit.names)
-    values = {**{name: theory.nominal(name) for name in held}, **fit.changes}
+    held = [name for name in theory.causes if name not in fit.names and np.isfinite(theory.usual(name))]
     names = (*fit.names, *held)
-    steps = np.array([*(QUANTITY_STEP * fit.scale), *held.values()])
-    linear = [
-        linearise(averaged, values, names, steps, std) for averaged, std in zip(windows, fit.weights, strict=True)
-    ]
+    linear = [linearise(averaged, fit.changes, names, std) for averaged, std in zip(windows, fit.weights, strict=True)]
     slopes = np.vstack([window.jacobian for window in linear])
     squares = sum(float(window.residual @ window.residual) for window in linear)
     noise = sum(_noise_squares(averaged, stds) for averaged, stds in zip(windows, fit.weights, strict=True))
@@ -76,19 +71,6 @@ def misfit_of(windows: Sequence[AveragedWindow], fit: Identification) -> Misfit:
     excess = squares - noise if ratio > LEAST_MISFIT else 0.0
     factor = float(np.sqrt(excess / unexplained.sum())) if unexplained.any() else 0.0
     return Misfit(ratio, factor, factor**2 * moves @ moves.T, dict(zip(held, moves.T, strict=True)))
-
-
-def _held(theory: Theory, freed: Sequence[str]) -> dict[str, float]:
-    """Quantities with a usual deviation that were not freed, each with a step [SI] to where a machine can be."""
-    steps = {}
-    for name in theory.causes:
-        step = QUANTITY_STEP * theory.usual(name)
-        if name in freed or not np.isfinite(step):
-            continue
-        tried = either_side(lambda by, name=name: theory.variant({name: theory.nominal(name) + by}), step)  # type: ignore[misc]
-        if tried is not None:
-            steps[name] = tried[1]
-    return steps
 
 
 def _noise_squares(averaged: AveragedWindow, stds: Mapping[str, float]) -> float:

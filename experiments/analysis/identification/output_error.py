@@ -43,6 +43,7 @@ AVERAGING_TIME = 0.02  # s; a weave of 10 rad/s turns by a fifth of a radian in 
 RESIDUAL_FLOOR = 1e-6  # of a channel's size: a residual is never taken to be smaller
 LEAST_NOISE = 1e-4  # of a channel's size, in its readings and nowhere else
 MIN_SPEED_SCALED = 0.01  # m/s; at rest the speed's error does nothing
+QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
 SPEED_SHARE = 1e-3  # of the speed, for the difference quotient by its error
 OFFSET_PRECISION = 1e-9  # prior weight of a channel's offset, in its size: nothing is known
 NOMINAL, VARIED = 0, slice(1, None)  # of the theories that a linearisation compares
@@ -154,9 +155,15 @@ class Linearisation:
 
 
 def linearise(
-    averaged: AveragedWindow, values: Mapping[str, float], names: Sequence[str], steps: Array, stds: Mapping[str, float]
+    averaged: AveragedWindow,
+    values: Mapping[str, float],
+    names: Sequence[str] = (),
+    stds: Mapping[str, float] = {},
 ) -> Linearisation:
     """Linearise a window's residual about values of quantities, with its starts solved for.
+
+    The one place where a window's slopes by quantities are taken. One that no machine can have a little more or less of
+    has a slope of zero.
 
     Parameters
     ----------
@@ -165,12 +172,13 @@ def linearise(
         Of the quantities that are not nominal, SI.
     names : sequence of str
         Quantities to differentiate by, p of them.
-    steps : (p,)
-        Of the difference quotients, SI.
     stds : mapping of str to float
         Standard deviation of each channel's residual, for its weight; of the channel itself where it is missing.
     """
-    theories = _varied(averaged.theory, values, names, steps)
+    here = averaged.theory.move(values)
+    tried = [_a_little_more(here, name) for name in names]
+    speed = here.nominal("speed_scale") * (1.0 + SPEED_SHARE)
+    theories = [here, *(moved for moved, _ in tried), here.move({"speed_scale": speed})]
     outputs = _outputs(averaged, theories)  # per channel (2 + p, n, 4 + k)
     forced = _forced(averaged, theories)  # per channel (2 + p, n)
     if not all(np.isfinite(G).all() for G in outputs.values()):
@@ -204,7 +212,7 @@ def linearise(
     G[-1, OF_SPEED] = 1.0  # the prior of that unknown
     q, r = np.linalg.qr(G)
     x = np.linalg.solve(r, q.T @ y)
-    jacobian = -moved[:, OF_QUANTITIES] / steps
+    jacobian = -moved[:, OF_QUANTITIES] / np.array([step for _, step in tried])
     jacobian -= q @ (q.T @ jacobian)
     bent -= q @ (q.T @ bent)
     columns = {name: np.column_stack([known, moves[name][:, OF_SPEED]]) for name, known in columns.items()}
@@ -215,12 +223,15 @@ def linearise(
     return Linearisation(y - G @ x, jacobian, curves, stds, x[:-1], bent)
 
 
-def _varied(theory: Theory, values: Mapping[str, float], names: Sequence[str], steps: Array) -> list[Theory]:
-    """Theory at the values; then with each named quantity a step further, and last with another speed."""
-    scale = values.get("speed_scale", theory.nominal("speed_scale"))
-    tried = [(name, values[name] + step) for name, step in zip(names, steps, strict=True)]
-    tried.append(("speed_scale", scale * (1.0 + SPEED_SHARE)))
-    return [theory.move({**values, **change}) for change in [{}, *({name: to} for name, to in tried)]]
+def _a_little_more(theory: Theory, name: str) -> tuple[Theory, float]:
+    """Theory with a little more of a quantity, or less where no machine has more, and the step [SI]; else the same."""
+
+    def moved(step: float) -> Theory:
+        other = theory.move({name: theory.nominal(name) + step})
+        other.variant({})  # refuses what no machine can have
+        return other
+
+    return either_side(moved, QUANTITY_STEP * float(theory.scales([name])[0])) or (theory, 1.0)
 
 
 def _prior(sizes: Mapping[str, float], n_starts: int) -> Array:

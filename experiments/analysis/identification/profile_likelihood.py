@@ -28,7 +28,6 @@ STRIDE = 1.5  # by which steps grow
 REACH = 40.0  # standard deviations to either side: what is not bounded there is not bounded
 MOST_REFITS = 6  # Gauss-Newton steps for the others at one value
 PROFILE_SETTLED = 0.02  # of the rise of the threshold: a smaller gain is none
-QUANTITY_SHARE = 1e-3  # of a standard deviation of white residuals, for difference quotients
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,10 +196,8 @@ class _Work:
         fit = self.found
         values = dict(zip(fit.names, map(float, x), strict=True))
         names = [fit.names[j] for j in which]
-        steps = QUANTITY_SHARE * fit.scale[list(which)]
         return [
-            linearise(averaged, values, names, steps, std)
-            for averaged, std in zip(self.windows, fit.weights, strict=True)
+            linearise(averaged, values, names, std) for averaged, std in zip(self.windows, fit.weights, strict=True)
         ]
 
     def _information(self, linear: Sequence[Linearisation]) -> Array:

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from riderless.experiments.analysis.identification.identify import QUANTITY_STEP
 from riderless.experiments.analysis.identification.output_error import AveragedWindow, linearise
 from riderless.experiments.analysis.power.power import like_for_like_slopes
 from riderless.experiments.analysis.verdict.candidate import (
@@ -26,7 +25,7 @@ from riderless.experiments.analysis.verdict.uncertain_parameters import linear_p
 from riderless.experiments.analysis.windows.grouping import comparable_windows
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.dynamics import Theory, unit_of
-from riderless.models.array_types import Array, ComplexArray
+from riderless.models.array_types import ComplexArray
 from riderless.models.errors import InputError
 
 WINDOWS_SEARCHED = 4  # windows beyond which a search for causes takes an even choice of a condition's windows
@@ -125,14 +124,12 @@ def rank_causes(windows: Sequence[AveragedWindow]) -> list[CandidateCause]:
     explains only what its nearest possible value does; the last are those that cannot move at all.
     """
     theory = windows[0].theory
-    names, steps = _differentiable(theory)
+    names = theory.causes
     scale = np.array([theory.usual(name) for name in names])
     p = len(names)
     H, C, g = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
-    nothing = np.zeros(0)
     for window in windows:
-        stds = linearise(window, {}, (), nothing, {}).stds
-        here = linearise(window, {name: theory.nominal(name) for name in names}, names, steps, stds)
+        here = linearise(window, {}, names, linearise(window, {}).stds)
         J = here.jacobian * scale
         H, g, C = H + J.T @ J, g + J.T @ here.residual, C + np.outer(scale, scale) * here.score_covariance()
     felt = np.flatnonzero(np.diag(H) > 1e-9)  # a linear bicycle does not feel every parameter
@@ -140,28 +137,6 @@ def rank_causes(windows: Sequence[AveragedWindow]) -> list[CandidateCause]:
     score, precision = -g[felt] / c, h / c + 1.0
     causes = [_within_the_possible(theory, names[i], float(score[k]), float(precision[k])) for k, i in enumerate(felt)]
     return sorted(causes, key=lambda cause: -cause.chi2_explained)
-
-
-def _differentiable(theory: Theory) -> tuple[list[str], Array]:
-    """Quantities that can be moved at least a little, and the steps of their difference quotients, SI."""
-    steps = {}
-    for name in theory.causes:
-        step = QUANTITY_STEP * theory.usual(name)
-        nominal = theory.nominal(name)
-        if not _exists(theory, name, nominal + step):
-            step = -step
-        if _exists(theory, name, nominal + step):
-            steps[name] = step
-    return list(steps), np.array(list(steps.values()))
-
-
-def _exists(theory: Theory, name: str, value: float) -> bool:
-    """Tell whether there are dynamics with this value at all, be it plausible or not."""
-    try:
-        theory.variant({name: value})
-    except InputError:
-        return False
-    return True
 
 
 def _within_the_possible(theory: Theory, name: str, score: float, precision: float) -> CandidateCause:

@@ -101,11 +101,11 @@ class ParameterSearch:
         z = np.zeros(len(self.names))
         of_each = {c.condition: c.segment for c in self._group}  # one window of each condition
         windows = [AveragedWindow.of(segment) for segment in of_each.values()]
-        stds = [linearise(window, {}, (), np.zeros(0), {}).stds for window in windows]
+        stds = [linearise(window, {}).stds for window in windows]
         for _ in range(MOTION_STEPS):
             H, score = np.eye(len(z)), -z
             for i, window in enumerate(windows):
-                here = linearise(window, self.moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
+                here = linearise(window, self.moved(z), self.names, stds[i])
                 J, stds[i] = here.jacobian @ self._spread, here.stds
                 H, score = H + J.T @ J, score - J.T @ here.residual
             z, before = self._possible(z, self.best(z, H, score)), z
