@@ -10,9 +10,17 @@ from dataclasses import dataclass
 
 from riderless.experiments.fault_injection.cases import CaseOptions
 from riderless.experiments.fault_injection.judge import CaseResult
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
 from riderless.experiments.fault_injection.promises import RODE_THROUGH
 from riderless.experiments.fault_injection.threats.fault_list import ThreatPool, threats_of
+
+# Tables in Markdown.
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
 
 SUMMARY_COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")
 DANGER_COLUMNS = (  # of long rides and of sets

@@ -1,4 +1,4 @@
-/* For the host library only: where the compiler has put every field that twins/c_library.py reads or writes. */
+/* For the host library only: where the compiler has put every field that twins/c_node.py reads or writes. */
 #include "node.h"
 
 extern const size_t host_layout[], host_layout_length;

@@ -19,7 +19,7 @@ from riderless.experiments.campaigns.file import Campaign, plan_campaign
 from riderless.experiments.campaigns.run import run_conditions_in_lockstep
 from riderless.experiments.experiment_design.choice import Measurement, time_taken
 from riderless.experiments.experiment_design.plan import known_after, spread_evenly
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.models.array_types import Array
 from riderless.models.noise_statistics import STDS_95
 

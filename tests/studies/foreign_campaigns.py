@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import kstest
 
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.experiments.reports.analyze import analyze
 from riderless.models.errors import InputError
 from tests.reference.foreign_campaigns.generate import (

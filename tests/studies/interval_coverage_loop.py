@@ -21,7 +21,7 @@ from riderless.experiments.campaigns.protocols.treadmill import Settings, plan
 from riderless.experiments.campaigns.run import condition_response
 from riderless.experiments.campaigns.sweeps import spread
 from riderless.experiments.datatypes import Response, Segment
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue

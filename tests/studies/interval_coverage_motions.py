@@ -19,7 +19,7 @@ from riderless.experiments.campaigns.run import condition_response
 from riderless.experiments.campaigns.sweeps import spread
 from riderless.experiments.datatypes import Comparison
 from riderless.experiments.emulation.hand import FIRST_KICK, KICK_SPACING, RELEASE_DELAY
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.hil.runners.emulation import Emulation
 from riderless.models import catalogue
 from riderless.models.noise_statistics import STDS_95

@@ -8,7 +8,7 @@ from riderless.experiments.analysis.comparison.prediction import predict
 from riderless.experiments.analysis.estimators.uncertainty import fit_window
 from riderless.experiments.analysis.windows.cut import make_window
 from riderless.experiments.datatypes import Response, Segment
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.experiments.recordings import author_windows
 from riderless.experiments.theory.modes import kicked_mode
 from riderless.models.noise_statistics import STDS_95, robust_deviation

@@ -20,7 +20,7 @@ from riderless.experiments.campaigns.file import plan_campaign
 from riderless.experiments.campaigns.rehearsal import dry_run
 from riderless.experiments.campaigns.run import run_conditions_in_lockstep
 from riderless.experiments.campaigns.sweeps import spread
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.experiments.recordings.read import read_recording
 from riderless.models.noise_statistics import STDS_95
 from tests.tools.tables import table_arguments, write_or_print

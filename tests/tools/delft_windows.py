@@ -26,7 +26,7 @@ from riderless.experiments.analysis.windows.kicks import (
     without_bias,
 )
 from riderless.experiments.datatypes import Fit, Rejected, Response, Segment, Window
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.experiments.recordings import foreign
 from riderless.models.noise_statistics import robust_deviation
 from tests.conftest import SHARED

@@ -5,7 +5,7 @@ python -m tests.tools.drive_bandwidth
 
 import numpy as np
 
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.hil.design.methods import LoopTiming, design
 from riderless.hil.design.sampled_plant import continuous
 from riderless.hil.design.steered.sampled_steer import sampled_steer

@@ -5,7 +5,7 @@ python -m tests.tools.drive_torque
 
 import numpy as np
 
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.hil.design.methods import GainSchedule, design
 from riderless.models.catalogue import load_bicycle
 from riderless.models.linear.prescribed_steer import InnerLoop

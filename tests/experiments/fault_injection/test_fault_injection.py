@@ -12,8 +12,13 @@ from typer.testing import CliRunner
 
 from riderless.experiments.fault_injection import campaign
 from riderless.experiments.fault_injection.cases import FaultCase, draw_case
-from riderless.experiments.fault_injection.judge import REFUSED, judge_case
-from riderless.experiments.fault_injection.log_check import WRITTEN_EVERY, check_written_log, is_written
+from riderless.experiments.fault_injection.judge import (
+    REFUSED,
+    WRITTEN_EVERY,
+    check_written_log,
+    is_written,
+    judge_case,
+)
 from riderless.experiments.fault_injection.machines import USUAL_SPACE
 from riderless.experiments.fault_injection.promises import RODE_THROUGH
 from riderless.experiments.fault_injection.ride_plan import RUN_AT, STOP_AT, FaultOnset

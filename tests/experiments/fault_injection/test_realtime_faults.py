@@ -12,13 +12,15 @@ import pytest
 
 from riderless.experiments.fault_injection.realtime.bench import Instant, RealtimeBench
 from riderless.experiments.fault_injection.realtime.campaign import (
+    judge_lateness,
+    judge_log,
     merge_rows,
     realtime_case,
     realtime_cases,
     run_realtime_case,
+    time_to_zero,
 )
 from riderless.experiments.fault_injection.realtime.faults import REALTIME_FAULTS, When
-from riderless.experiments.fault_injection.realtime.judge import judge_lateness, judge_log, time_to_zero
 from riderless.firmware_interface.twins.virtual_node import Report
 from riderless.hil.logs.header import RunHeader
 from riderless.hil.logs.log import RunWriter, read_run
@@ -135,7 +137,7 @@ def _no_replay(monkeypatch):
     from riderless.hil.runners.replay import Replay
 
     monkeypatch.setattr(
-        "riderless.experiments.fault_injection.realtime.judge.replay", lambda run: Replay(1, 1, None, "")
+        "riderless.experiments.fault_injection.realtime.campaign.replay", lambda run: Replay(1, 1, None, "")
     )
 
 

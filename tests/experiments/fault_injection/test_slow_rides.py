@@ -8,8 +8,7 @@ import pytest
 from riderless.experiments.fault_injection import campaign
 from riderless.experiments.fault_injection.cases import CaseOptions, FaultCase, draw_case
 from riderless.experiments.fault_injection.circumstances import BESIDE_FAULTS, CIRCUMSTANCES, ON_WHEELS
-from riderless.experiments.fault_injection.judge import NOT_SEEN, judge_case
-from riderless.experiments.fault_injection.log_check import check_written_log
+from riderless.experiments.fault_injection.judge import NOT_SEEN, check_written_log, judge_case
 from riderless.experiments.fault_injection.machines import USUAL_SPACE, VARIED_BICYCLES
 from riderless.experiments.fault_injection.promises import RODE_THROUGH
 from riderless.experiments.fault_injection.ride_plan import RUN_AT

@@ -11,8 +11,7 @@ from websockets.sync.client import connect
 
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.experiments.live.narrator import Narrator
-from riderless.experiments.live.replay.player import Player
-from riderless.experiments.live.replay.recordings import OwnRun
+from riderless.experiments.live.replay.player import OwnRun, Player
 from riderless.hil.design.methods import design
 from riderless.hil.logs.log import Marker
 from riderless.hil.loop.states import Cause

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("unicorn")
 from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
-from riderless.firmware_interface.twins.c_library import SOURCES
+from riderless.firmware_interface.twins.c_node import SOURCES
 from tests.firmware_interface.firmware import test_c_image
 from tests.firmware_interface.firmware.test_c_image import BDTR, CCR1, DIRECTION, GPIOB, MOE, ODR, TIM1, command, heard
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from riderless.firmware_interface.calibration import Calibration
-from riderless.firmware_interface.twins.c_library import SOURCES
+from riderless.firmware_interface.twins.c_node import SOURCES
 
 STRICT = re.search(r"^STRICT := (.*)$", (SOURCES / "Makefile").read_text(), re.MULTILINE)[1].split()
 FUZZ = Path(__file__).with_name("c_fuzz.c")

@@ -13,14 +13,14 @@ from riderless.firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD
 from riderless.firmware_interface.messages import RAW
 from riderless.firmware_interface.node import protocol, reference_codec
 from riderless.firmware_interface.node.firmware_state import new_firmware
-from riderless.firmware_interface.twins import c_library
+from riderless.firmware_interface.twins import c_node
 from riderless.firmware_interface.twins.c_node import FirmwareInC
 from tests.firmware_interface.node.test_protocol import COMMANDS, FRAMES, HELLOS, SAMPLES
 from tests.firmware_interface.test_framing import PAYLOADS
 from tests.firmware_interface.wire import SESSION, as_bytes, command_frame, encoded, record
 
 try:
-    c_library.build_library()
+    c_node.build_library()
 except DeviceError as problem:
     pytest.skip(str(problem), allow_module_level=True)
 
@@ -58,14 +58,14 @@ def said(tell, *arguments) -> bytes:
 @given(SAMPLES)
 @example(reference_codec.decode(FRAMES["SAMPLE"]["line"][:-1]))
 def test_samples_are_those_of_both_codecs(sample):
-    library, state = c_library.load_library(), c_library.FirmwareState()
-    identity, start = c_library.Identity(rate_hz=200), c_library.Start()
+    library, state = c_node.load_library(), c_node.FirmwareState()
+    identity, start = c_node.Identity(rate_hz=200), c_node.Start()
     library.node_init(state, identity, start)
     number = sample.seq_high << 16 | sample.seq
     state.seq, state.now_us = number, sample.t_us
     state.status, state.faults, state.obeyed_seq, state.rejected, state.refused = sample[12:17]
-    readings = c_library.Readings(tuple(sample[2:5]), tuple(sample[5:8]), *sample[8:12])
-    line = said(lambda out: library.node_sample(state, readings, c_library.as_c_pointer(out)))
+    readings = c_node.Readings(tuple(sample[2:5]), tuple(sample[5:8]), *sample[8:12])
+    line = said(lambda out: library.node_sample(state, readings, c_node.as_c_pointer(out)))
     assert line == reference_codec.encode(sample)
     raw = record(RAW, gyro_counts=sample[2:5], accel_counts=sample[5:8])
     for name in set(RAW.names) & set(sample._fields):
@@ -122,7 +122,7 @@ def test_commands_are_understood(command):
 @given(PAYLOADS)
 def test_frames_are_those_of_plain_python(payload):
     out = as_bytes(bytes([0xAA]) + payload + bytes(3))
-    n = c_library.load_library().node_close_frame(c_library.as_c_pointer(out), len(payload))
+    n = c_node.load_library().node_close_frame(c_node.as_c_pointer(out), len(payload))
     assert out.tobytes() == reference_codec.frame(payload)
     assert n == len(out)
 

@@ -24,7 +24,7 @@ from riderless.firmware_interface.messages import (
 from riderless.firmware_interface.node import reference_codec
 from riderless.firmware_interface.node.firmware_state import new_firmware
 from riderless.firmware_interface.node.rules import firmware_latch, firmware_receive
-from riderless.firmware_interface.twins.c_library import SOURCES
+from riderless.firmware_interface.twins.c_node import SOURCES
 from tests.firmware_interface.wire import as_bytes
 
 unicorn = pytest.importorskip("unicorn", reason="unicorn, an emulator of processors, is not installed")

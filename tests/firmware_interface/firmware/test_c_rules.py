@@ -3,8 +3,7 @@
 import pytest
 
 from riderless.firmware_interface.errors import DeviceError
-from riderless.firmware_interface.twins.c_library import build_library
-from riderless.firmware_interface.twins.c_node import FirmwareInC
+from riderless.firmware_interface.twins.c_node import FirmwareInC, build_library
 from tests.firmware_interface.node import test_kinds as kinds
 from tests.firmware_interface.node import test_old_commands as old_commands
 from tests.firmware_interface.node import test_rules as rules

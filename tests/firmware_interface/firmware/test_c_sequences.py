@@ -20,7 +20,7 @@ from riderless.firmware_interface.node.rules import (
     firmware_receive,
     firmware_sample,
 )
-from riderless.firmware_interface.twins import c_library
+from riderless.firmware_interface.twins import c_node
 from riderless.firmware_interface.twins.c_node import FirmwareInC
 from riderless.firmware_interface.twins.faults import BOTH_WAYS, TO_NODE, Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
@@ -31,7 +31,7 @@ from tests.firmware_interface.node.test_protocol import FRAMES, U16
 from tests.firmware_interface.wire import as_bytes, command_frame
 
 try:
-    c_library.build_library()
+    c_node.build_library()
 except DeviceError as problem:
     pytest.skip(str(problem), allow_module_level=True)
 

@@ -19,7 +19,7 @@ from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
 from riderless.firmware_interface.node.hello import ask_hello
 from riderless.firmware_interface.port import open_port
-from riderless.firmware_interface.twins import c_library
+from riderless.firmware_interface.twins import c_node
 from riderless.firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, pack_faults
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
 from riderless.firmware_interface.twins.faulty_link import new_mail, post
@@ -35,7 +35,7 @@ WATCHDOG_ms = 250  # long enough for a test that a busy machine keeps waiting
 def core(request):
     if request.param == "c":
         try:
-            c_library.build_library()
+            c_node.build_library()
         except DeviceError as problem:
             pytest.skip(str(problem))
     return request.param

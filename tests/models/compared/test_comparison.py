@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from riderless.models.catalogue import bicycle_names, load_bicycle
-from riderless.models.compared.comparison import compare_equations
-from riderless.models.compared.own_function import our_rates
+from riderless.models.compared.comparison import compare_equations, our_rates
 from riderless.models.compared.own_matrices import matrices_text
 from riderless.models.errors import InputError
 from riderless.models.linear.whipple import CanonicalMatrices, canonical_matrices, matrices_of

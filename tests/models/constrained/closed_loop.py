@@ -15,7 +15,7 @@ from riderless.models.constrained.constraint import Constraint
 from riderless.models.constrained.jets import Jet
 from riderless.models.constrained.motion import GROUND
 from riderless.models.constrained.planar import perp
-from riderless.models.constrained.reactions import equations, react
+from riderless.models.constrained.system import equations, react
 from riderless.models.constrained.tree import Tree
 from riderless.models.errors import InputError
 

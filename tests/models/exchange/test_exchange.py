@@ -7,8 +7,13 @@ import pytest
 
 from riderless.models.catalogue import bicycle_names, load_bicycle
 from riderless.models.errors import InputError
-from riderless.models.exchange.bicycle_parameters import bicycle_parameters_text, read_bicycle_parameters_text
-from riderless.models.exchange.files import BICYCLE_FORMATS, bicycle_text, read_bicycle
+from riderless.models.exchange.files import (
+    BICYCLE_FORMATS,
+    bicycle_parameters_text,
+    bicycle_text,
+    read_bicycle,
+    read_bicycle_parameters_text,
+)
 from riderless.models.exchange.symbrim import SymbrimParts, bicycle_from_symbrim, symbrim_constants, symbrim_text
 from riderless.models.parameter_table import DISPENSABLE, PARAMETERS
 

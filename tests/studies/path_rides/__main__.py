@@ -3,7 +3,7 @@
 import numpy as np
 
 from riderless.experiments.campaigns.sweeps import spread
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.models.linear.prescribed_steer import InnerLoop
 from tests.studies.path_rides.ride import RideResult, one_ride
 from tests.studies.path_rides.tasks import ride_tasks

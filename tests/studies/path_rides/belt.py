@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from tests.studies.path_rides.belt_answers import Ridden, make_rides
 from tests.studies.path_rides.belt_ride import (
     BELT_BICYCLES,

@@ -9,7 +9,7 @@ import numpy as np
 from riderless.experiments.analysis.frequency_response.recordings import recorded_response
 from riderless.experiments.analysis.frequency_response.response import JUDGED_OUTPUTS, TRUSTED
 from riderless.experiments.dynamics import Theory, unit_of
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from riderless.experiments.recordings.foreign.delft import DELFT_BICYCLE
 from riderless.experiments.recordings.read import find_recordings, read_recording
 from riderless.experiments.recordings.torque_law import played_parts

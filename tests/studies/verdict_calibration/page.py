@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.stats import binom, kstest
 
-from riderless.experiments.fault_injection.markdown_tables import markdown_table
+from riderless.experiments.fault_injection.summary_table import markdown_table
 from tests.studies.verdict_calibration.judge import CampaignAnswer
 
 LEVELS = (0.05, 0.01)  # of p, whose shares are counted
