@@ -71,7 +71,7 @@ class Draws(Protocol):
         """One of several."""
 
 
-def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
+def _draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
     """Draw the faults of a threat that begins at ``onset`` [s since power-up]; none where none is in the machine."""
     if threat.what is None or isinstance(threat.what, (Order, PlaceKind, SpeedKind)):
         return ()
@@ -96,7 +96,7 @@ def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
     return tuple(fault(part, *ends[i : i + 2]) for i, part in enumerate(sizes))
 
 
-def with_alike(threat: Threat, faults: Faults, bicycle: Bicycle, v: float) -> Faults:
+def _with_alike(threat: Threat, faults: Faults, bicycle: Bicycle, v: float) -> Faults:
     """Add to the faults of a threat what the same cause does elsewhere in the machine.
 
     Parameters
@@ -115,7 +115,7 @@ def with_alike(threat: Threat, faults: Faults, bicycle: Bicycle, v: float) -> Fa
     return (*faults, *beside)
 
 
-def draw_place_faults(threat: Threat, onset: float, draws: Draws) -> tuple[PlaceFault, ...]:
+def _draw_place_faults(threat: Threat, onset: float, draws: Draws) -> tuple[PlaceFault, ...]:
     """Draw the faults of the sensor of place; none where the threat is another."""
     if not isinstance(threat.what, PlaceKind):
         return ()
@@ -123,7 +123,7 @@ def draw_place_faults(threat: Threat, onset: float, draws: Draws) -> tuple[Place
     return (PlaceFault(threat.what.value, onset, onset + lasting, size),) if lasting > 0.0 else ()
 
 
-def draw_speed_faults(threat: Threat, onset: float, draws: Draws) -> tuple[BeltFault, ...]:
+def _draw_speed_faults(threat: Threat, onset: float, draws: Draws) -> tuple[BeltFault, ...]:
     """Draw the faults of what keeps the speed [s since power-up]; none where the threat is another."""
     if not isinstance(threat.what, SpeedKind):
         return ()
@@ -360,7 +360,7 @@ def compose_case(
     for threat, other in zip(threats[1:], draws[1:], strict=True):
         parts.append(_part(threat, *_further_onset(plan, onset, other), other))
     model = rig_and_gains(bicycle, method)[0].bicycle
-    parts = [replace(part, faults=with_alike(part.threat, part.faults, model, speed)) for part in parts]
+    parts = [replace(part, faults=_with_alike(part.threat, part.faults, model, speed)) for part in parts]
     return FaultCase(
         seed=seed,
         index=index,
@@ -416,8 +416,8 @@ def _later_kicks(bicycle: str, method: str, plan: RidePlan, noise: int) -> list[
 def _part(threat: Threat, moment: FaultOnset, onset: float, draws: Draws) -> FaultPart:
     if isinstance(threat.what, Order):
         onset = round(onset / SAMPLE_PERIOD) * SAMPLE_PERIOD  # a person is heard at the next tick
-    faults = draw_faults(threat, onset, draws)
-    place, speed = draw_place_faults(threat, onset, draws), draw_speed_faults(threat, onset, draws)
+    faults = _draw_faults(threat, onset, draws)
+    place, speed = _draw_place_faults(threat, onset, draws), _draw_speed_faults(threat, onset, draws)
     return FaultPart(threat, moment, onset, faults, place, speed)
 
 

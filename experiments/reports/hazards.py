@@ -111,11 +111,11 @@ def limits_in_words(rig: Rig) -> dict[str, str]:
         "watchdog": f"{1e3 * rig.watchdog:g} ms",
         "guard": _NODE_GUARD if has_guard(rig) else NO_GUARD,
         "stop_time": f"{1e3 * rig.stop_time:.0f} ms",
-        "heartbeat": heartbeat_in_words(rig),
+        "heartbeat": _heartbeat_in_words(rig),
     }
 
 
-def heartbeat_in_words(rig: Rig) -> str:
+def _heartbeat_in_words(rig: Rig) -> str:
     """Say whether something apart from the drive ends torque by old commands on this rig."""
     drive = next(port for port in rig.ports if port.role & ROLE_DRIVE)
     if drive.device == "node":

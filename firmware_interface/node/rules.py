@@ -81,7 +81,7 @@ def restart_guard(fw):
 
 
 @njit(cache=True, nogil=True)
-def forget_guard(fw):
+def _forget_guard(fw):
     """Guard by the node's own bounds, as after power-up: lean is not known without the scales of a request."""
     guard = fw.guard
     guard.steer_zero_counts = guard.steer_limit_counts = guard.lean_limit_mrad = guard.torque_step_mNm = 0
@@ -436,7 +436,7 @@ def firmware_restart(fw, t):
     fw.enabled = fw.off_seen = fw.tripped = fw.foreign = 0
     fw.value = fw.T = 0.0
     fw.hello.reset_cause = RESET_BROWN_OUT
-    forget_guard(fw)
+    _forget_guard(fw)
     fw.raw.command_seq = 0
     fw.raw.status = 0
 

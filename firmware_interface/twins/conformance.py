@@ -97,7 +97,7 @@ class Conformance(NamedTuple):
         )
 
 
-class TwinPort(SerialPort):
+class _TwinPort(SerialPort):
     """Port in memory with a twin behind it; whoever listens lets the twin's time pass."""
 
     def __init__(self, twin: Twin, name: str) -> None:
@@ -133,7 +133,7 @@ class DriverBench:
             torque_limit=TORQUE_LIMIT,
             settings={**settings, "baud": BAUD},
         )
-        self.port = TwinPort(new_twin(name, config), name)
+        self.port = _TwinPort(new_twin(name, config), name)
         self.twin, self.driver, self.rate = self.port.twin, driver, rate
         wants = DeviceRequirements(rate=rate, watchdog=WATCHDOG, settings=settings, nonce=12345)
         self.introduction = driver.introduce(self.port, wants)

@@ -114,7 +114,7 @@ def linearised(rates: Rates, g: float) -> tuple[Array, Array]:
     return matrices, np.broadcast_to(LINEARISED * scale, matrices.shape).copy()
 
 
-def far_states(rates: Rates, bicycle: Bicycle) -> list[FarState]:
+def _far_states(rates: Rates, bicycle: Bicycle) -> list[FarState]:
     """Accelerations far from upright, beside ours."""
     ours = our_rates(bicycle)
     return [
@@ -122,7 +122,7 @@ def far_states(rates: Rates, bicycle: Bicycle) -> list[FarState]:
     ]
 
 
-def ride_of(rates: Rates) -> Ride:
+def _ride_of(rates: Rates) -> Ride:
     """Ride figure 4 by a function; nan where it falls."""
 
     def derivative(t: float, x: Array) -> list[float]:
@@ -295,9 +295,9 @@ def compare_equations(
         v=TABLE_SPEEDS,
         found=np.array([_paired(mine, ours) for mine, ours in zip(eigenvalues, right, strict=True)]),
         right=right,
-        far=tuple(far_states(mine, bicycle)) if callable(mine) else (),
-        ride=ride_of(mine) if callable(mine) else None,
-        right_ride=ride_of(our_rates(bicycle)) if callable(mine) else None,
+        far=tuple(_far_states(mine, bicycle)) if callable(mine) else (),
+        ride=_ride_of(mine) if callable(mine) else None,
+        right_ride=_ride_of(our_rates(bicycle)) if callable(mine) else None,
     )
 
 

@@ -104,10 +104,10 @@ class Doubt:
 
 def check_sets(readings: LabReadings, plan: Plan) -> tuple[SetCheck, ...]:
     """Check every set of lines and swings."""
-    return tuple(check_set(readings, plan, each) for each in plan.sets)
+    return tuple(_check_set(readings, plan, each) for each in plan.sets)
 
 
-def check_set(readings: LabReadings, plan: Plan, each: OrientationSet) -> SetCheck:
+def _check_set(readings: LabReadings, plan: Plan, each: OrientationSet) -> SetCheck:
     """Check one set of lines or swings."""
     symbols = list(readings.readings)
     x = np.array([readings.readings[symbol].mean for symbol in symbols])
@@ -273,7 +273,7 @@ def _check_without(readings: LabReadings, each: OrientationSet, symbol: str) -> 
         less = readings.without(symbol)
         plan = plan_of(list(less.readings))
         smaller = next(subset for subset in plan.sets if subset.key == each.key)
-        check = check_set(less, plan, smaller)
+        check = _check_set(less, plan, smaller)
     except InputError:
         return np.inf, np.inf
     return check.chi2, _rms(check.residuals)
@@ -354,7 +354,7 @@ def convention_fault(readings: LabReadings, plan: Plan, reduction: Reduction) ->
     """Say where a centre of mass lies outside its part, with the convention that explains it; "" where none does."""
     sets = [each for each in plan.sets if each.of == "line" and each.part in CENTRES]
     outside = [each for each in sets if not _inside(each.part, reduction.centres[each.part])]
-    chi2 = sum(check_set(readings, plan, each).chi2 for each in sets)
+    chi2 = sum(_check_set(readings, plan, each).chi2 for each in sets)
     freedom = sum(each.freedom for each in sets)
     if not outside and chi2 <= 100.0 * max(freedom, 1):
         return ""
@@ -391,7 +391,7 @@ def _likely_convention(readings: LabReadings, plan: Plan, sets: Sequence[Orienta
         reduction = reduce_readings({symbol: reading.mean for symbol, reading in other.readings.items()}, plan)
         if not all(_inside(each.part, reduction.centres[each.part]) for each in sets):
             continue
-        now = sum(check_set(other, plan, each).chi2 for each in sets)
+        now = sum(_check_set(other, plan, each).chi2 for each in sets)
         if now > max(0.1 * chi2, 10.0 * max(freedom, 1)):
             continue
         away = sum(float(np.hypot(*np.subtract(reduction.centres[each.part], CENTRES[each.part][2]))) for each in sets)

@@ -45,7 +45,7 @@ ROUNDS = 50  # of the fixed point; it settles to 1e-12 in fewer than ten
 WEIGHTS_SETTLED = 1e-13
 
 
-def weights_of(readings: LabReadings, plan: Plan) -> Mapping[str, Array]:
+def _weights_of(readings: LabReadings, plan: Plan) -> Mapping[str, Array]:
     """Inverse variances of the orientations of each set, by its key, at the weighted answer itself."""
     x = {symbol: reading.mean for symbol, reading in readings.readings.items()}
     weights: dict[str, Array] = {}
@@ -241,7 +241,7 @@ def measure(
     except InputError as error:
         causes = [doubt.sentence for doubt in doubts_of(readings, checks)]
         raise InputError("; ".join([str(error), *causes])) from None
-    weights = weights_of(readings, plan)
+    weights = _weights_of(readings, plan)
     try:
         weighted, _ = measured_bicycle(readings, plan, reduce_readings(x, plan, weights), weights, trust)
     except InputError:

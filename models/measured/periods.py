@@ -142,7 +142,7 @@ def joined(periods: Sequence[Period]) -> Period:
     )
 
 
-def amplitude_factor(angle: Any) -> Any:
+def _amplitude_factor(angle: Any) -> Any:
     """Factor T / T0 of a pendulum that swings to an angle [rad]."""
     return 1.0 + angle**2 / 16.0 + 11.0 * angle**4 / 3072.0
 
@@ -199,7 +199,7 @@ def stopwatch_period(entry: Mapping[str, Any], kind: str = "compound", what: str
         if max(a, b) > LARGEST_ANGLE:
             raise InputError(f"{what} begins at {max(first, last):g} deg: a swing of so large an angle is no small one")
         square = a * a if a == b or b == 0.0 else (a * a - b * b) / (2.0 * math.log(a / b))
-        T /= amplitude_factor(math.sqrt(square))
+        T /= _amplitude_factor(math.sqrt(square))
     return Period(T, std, kind, swings * max(len(trials), 1), 0.0, a, b, uncorrected, trials)
 
 
@@ -330,7 +330,7 @@ def _period_of(swing: _Swing, kind: str) -> Period:
     uncorrected = 2.0 * np.pi / sine.omega
     angle = envelope * uncorrected / (2.0 * np.pi)
     if kind == "compound":  # of the swing's sine: its overtone makes the angle itself a little smaller
-        angle = angle / (1.0 + angle**2 / 192.0) * amplitude_factor(angle) / np.mean(amplitude_factor(angle))
+        angle = angle / (1.0 + angle**2 / 192.0) * _amplitude_factor(angle) / np.mean(_amplitude_factor(angle))
     if float(angle.max()) > LARGEST_ANGLE and kind == "compound":
         raise InputError(
             f"it swings to {math.degrees(float(angle.max())):.3g} deg: either the rates are in deg/s, then name the "
@@ -338,7 +338,7 @@ def _period_of(swing: _Swing, kind: str) -> Period:
         )
     omega, fit = sine.omega, sine
     if kind == "compound":
-        slowness = 1.0 / amplitude_factor(angle)
+        slowness = 1.0 / _amplitude_factor(angle)
         tau = np.concatenate([[0.0], np.cumsum((slowness[1:] + slowness[:-1]) / 2.0 * np.diff(t))])
         fit = _fit(tau, rate, envelope, omega)
         omega = fit.omega

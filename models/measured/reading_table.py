@@ -73,13 +73,13 @@ def kind_of(symbol: str) -> ReadingKind | None:
     return next((kind for pattern, kind in _FULL if pattern.fullmatch(symbol)), None)
 
 
-def part_of(symbol: str) -> str:
+def _part_of(symbol: str) -> str:
     """Body that a reading belongs to, as a letter; "" for one of the whole bicycle."""
     letter = symbol.rstrip("0123456789")[-1:]
     return letter if letter in PARTS and symbol[0] in "amTlnd" and len(symbol) > 1 else ""
 
 
-def number_of(symbol: str) -> int:
+def _number_of(symbol: str) -> int:
     """Number of the orientation that a reading belongs to; 0 without one."""
     digits = symbol[len(symbol.rstrip("0123456789")) :]
     return int(digits) if digits else 0
@@ -87,7 +87,7 @@ def number_of(symbol: str) -> int:
 
 def words_for(symbol: str) -> str:
     """Put a reading into words: "swing 1 of the rear frame on the torsion rod"."""
-    part, number = PARTS.get(part_of(symbol), ""), number_of(symbol)
+    part, number = PARTS.get(_part_of(symbol), ""), _number_of(symbol)
     if symbol.startswith("Tt"):
         return f"torsional swing {number} of the {part}"
     if symbol.startswith("Tc"):
@@ -104,7 +104,7 @@ def groups_of(symbol: str) -> tuple[str, ...]:
     """Names by which a deviation or a tool may speak of a reading, the closest first: TtB1, TtB, Tt, T."""
     plain = symbol.rstrip("0123456789")
     names = [symbol, plain]
-    if part_of(symbol):
+    if _part_of(symbol):
         names.append(plain[:-1])
     if symbol.startswith(("Tc", "Tt")):
         names.append("T")

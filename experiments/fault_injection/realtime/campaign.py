@@ -46,7 +46,7 @@ CLOCK_ROUNDING = 1e-6  # s
 CUT_REPLAY = "the raw bytes end here"  # how a replay of a run that was killed may end
 
 
-def judge_end(fault: RealtimeFault, bench: RealtimeBench, controller: ControllerProcess) -> list[str]:
+def _judge_end(fault: RealtimeFault, bench: RealtimeBench, controller: ControllerProcess) -> list[str]:
     """Wait for it and say what is wrong with how it ended: the drive off, the exit code, the sentence."""
     code, wrong = controller.ended(), []
     bench.wait(0.1)  # the drive's own watchdog has the last word
@@ -89,14 +89,14 @@ def time_to_zero(fault: RealtimeFault, struck: Instant, report: Report, run: Run
     return report.zero_t - report.heard_t if fault.by_device else report.zero_host - struck.host
 
 
-def allowed_time(fault: RealtimeFault) -> float:
+def _allowed_time(fault: RealtimeFault) -> float:
     """Promised time to zero torque [s]; a busy computer's share is in it, but not in a drive's own."""
     return fault.to_zero if fault.by_device else fault.to_zero + SCHEDULING_TIME
 
 
 def judge_lateness(fault: RealtimeFault, lasted: float) -> list[str]:
     """Complain if the torque lasted longer [s] than promised."""
-    promised = allowed_time(fault)
+    promised = _allowed_time(fault)
     return [f"torque for {lasted:.3f} s, promised {promised:.3f} s"] if lasted > promised + CLOCK_ROUNDING else []
 
 
@@ -228,7 +228,7 @@ def _played(case: _RealtimeCase, bench: RealtimeBench) -> FaultRow:
             stack.callback(controller.stop)
             _reach(case, bench, controller)
             struck = fault.strike(bench, controller)
-            wrong = judge_end(fault, bench, controller)
+            wrong = _judge_end(fault, bench, controller)
             run, report = controller.run, bench.twin.report
             outcome = run.stop.reason
             lasted = time_to_zero(fault, struck, report, run)
@@ -245,7 +245,7 @@ def _played(case: _RealtimeCase, bench: RealtimeBench) -> FaultRow:
 
 def _promise(fault: RealtimeFault) -> str:
     counted = " by its own clock" if fault.by_device else ""
-    return f"{'gives up' if fault.unheard else 'stops'} in {1e3 * allowed_time(fault):.0f} ms{counted}"
+    return f"{'gives up' if fault.unheard else 'stops'} in {1e3 * _allowed_time(fault):.0f} ms{counted}"
 
 
 def _reach(case: _RealtimeCase, bench: RealtimeBench, controller: ControllerProcess) -> None:

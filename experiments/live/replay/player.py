@@ -169,7 +169,7 @@ def rows_of(response: Response) -> np.ndarray:
     return rows
 
 
-def recording_to_show(path: Path, **how: Any) -> _ShownRecording:
+def _recording_to_show(path: Path, **how: Any) -> _ShownRecording:
     """Read what is to be shown again.
 
     Parameters
@@ -231,7 +231,7 @@ class Player:
     def __init__(self, path: Path, **how: Any) -> None:
         self._server: LiveServerProcess
         self._path, self._how = path, how
-        self.recording = recording_to_show(path, **how)
+        self.recording = _recording_to_show(path, **how)
         self._times = np.asarray(self.recording.rows["t_host"][:], dtype=float)
         self._zero = float(self._times[0])
         self._times = self._times - self._zero
