@@ -34,7 +34,7 @@ class _ReportedValue(NamedTuple):
     role: int  # bits of the roles in which it counts
     meaning: str
     bound: str
-    require: Callable[[Rig, Introduction], None] | None = None  # raises InputError; None: no limit depends on it
+    require: Callable[[Rig, Introduction, str], None] | None = None  # raises InputError; None: no limit depends on it
 
 
 def require_bounded(rig: Rig, devices: Sequence[Introduction]) -> None:
@@ -42,10 +42,10 @@ def require_bounded(rig: Rig, devices: Sequence[Introduction]) -> None:
     for value in REPORTED_VALUES:
         for port, reported in zip(rig.ports, devices, strict=True):
             if value.require is not None and port.role & value.role:
-                value.require(rig, reported)
+                value.require(rig, reported, value.name)
 
 
-def _require_rate(rig: Rig, reported: Introduction) -> None:
+def _require_rate(rig: Rig, reported: Introduction, name: str) -> None:
     if reported.rate_hz is not None and reported.rate_hz != round(rig.rate):
         raise InputError(
             f"the device '{reported.name}' samples at {reported.rate_hz} Hz but the rig runs at {rig.rate:g} Hz, and "
@@ -54,7 +54,7 @@ def _require_rate(rig: Rig, reported: Introduction) -> None:
         )
 
 
-def _require_kind(rig: Rig, reported: Introduction) -> None:
+def _require_kind(rig: Rig, reported: Introduction, name: str) -> None:
     if reported.obeys >> COMMAND_KINDS.index(rig.drive_kind) & 1 == 0:
         raise InputError(
             f"the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind}, and '{reported.name}' does not: set "
@@ -62,7 +62,7 @@ def _require_kind(rig: Rig, reported: Introduction) -> None:
         )
 
 
-def _require_watchdog(rig: Rig, reported: Introduction) -> None:
+def _require_watchdog(rig: Rig, reported: Introduction, name: str) -> None:
     shortest, watchdog = 2.0 * rig.dt, reported.watchdog
     if watchdog is None:
         return
@@ -79,7 +79,7 @@ def _require_watchdog(rig: Rig, reported: Introduction) -> None:
         )
 
 
-def _require_torque(rig: Rig, reported: Introduction) -> None:
+def _require_torque(rig: Rig, reported: Introduction, name: str) -> None:
     allowed, greatest = rig.limits.torque.value, reported.torque_limit
     if rig.drive is None and greatest is not None and not greatest >= allowed:
         raise InputError(
@@ -88,57 +88,44 @@ def _require_torque(rig: Rig, reported: Introduction) -> None:
         )
 
 
-def _require_command(kind: str, name: str) -> Callable[[Rig, Introduction], None]:
-    """Make a check that a drive of this kind reaches the greatest command of the rig, by the field ``name``."""
-
-    def require(rig: Rig, reported: Introduction) -> None:
-        greatest = getattr(reported, name)
-        if rig.drive is None or rig.drive_kind != kind or greatest is None:
-            return
-        allowed = float(rig.limits.as_record(kind)["command"])
-        if not greatest >= allowed - _ROUNDING:
-            raise InputError(
-                f"the rig allows a steer {kind} of {allowed:g} {rig.drive.unit} but the drive obeys no more than "
-                f"{greatest:g} {rig.drive.unit}: lower that limit in the rig"
-            )
-
-    return require
+def _require_command(rig: Rig, reported: Introduction, name: str) -> None:
+    """Refuse a drive that does not reach the greatest rate or angle of the rig."""
+    greatest, kind = getattr(reported, name), name.removesuffix("_limit")
+    if rig.drive is None or rig.drive_kind != kind or greatest is None:
+        return
+    allowed = float(rig.limits.as_record(kind)["command"])
+    if not greatest >= allowed - _ROUNDING:
+        raise InputError(
+            f"the rig allows a steer {kind} of {allowed:g} {rig.drive.unit} but the drive obeys no more than "
+            f"{greatest:g} {rig.drive.unit}: lower that limit in the rig"
+        )
 
 
-def _require_scale(name: str) -> Callable[[Rig, Introduction], None]:
-    """Make a check that the scale ``name`` lies in its range, unless the rig states its own."""
-    least, most, unit, why = SCALE_RANGES[name]
-
-    def require(rig: Rig, reported: Introduction) -> None:
-        scale = getattr(reported, name)
-        if scale is not None and name not in rig.calibration and not least <= scale <= most:
-            raise InputError(
-                f"{name} of the device '{reported.name}' should lie between {least:g} and {most:g} {unit}".rstrip()
-                + f", found {scale:g} {unit}".rstrip()
-                + f" ({why}): correct it in the device, or state the right one in [calibration] of the rig"
-            )
-
-    return require
+def _require_scale(rig: Rig, reported: Introduction, name: str) -> None:
+    """Refuse a scale out of its range, unless the rig states its own."""
+    (least, most, unit, why), scale = SCALE_RANGES[name], getattr(reported, name)
+    if scale is not None and name not in rig.calibration and not least <= scale <= most:
+        raise InputError(
+            f"{name} of the device '{reported.name}' should lie between {least:g} and {most:g} {unit}".rstrip()
+            + f", found {scale:g} {unit}".rstrip()
+            + f" ({why}): correct it in the device, or state the right one in [calibration] of the rig"
+        )
 
 
-def _require_factor(name: str) -> Callable[[Rig, Introduction], None]:
-    """Make a check that the factor ``name`` of a drive is a positive number."""
-
-    def require(rig: Rig, reported: Introduction) -> None:
-        factor = getattr(reported, name)
-        if not 0.0 < factor < math.inf:
-            raise InputError(
-                f"the drive '{reported.name}' should have a positive {name}, found {factor:g}: correct the settings "
-                "under its [[port]], or those of the drive"
-            )
-
-    return require
+def _require_factor(rig: Rig, reported: Introduction, name: str) -> None:
+    """Refuse a factor of a drive that is no positive number."""
+    factor = getattr(reported, name)
+    if not 0.0 < factor < math.inf:
+        raise InputError(
+            f"the drive '{reported.name}' should have a positive {name}, found {factor:g}: correct the settings "
+            "under its [[port]], or those of the drive"
+        )
 
 
 def require_scales(rig: Rig, reported: Introduction) -> None:
     """Refuse a device whose scales cannot be meant, before they are used; raises InputError."""
     for name in SCALE_RANGES:
-        _require_scale(name)(rig, reported)
+        _require_scale(rig, reported, name)
 
 
 def calibrated_by(rig: Rig, imu: Introduction, steer: Introduction) -> Calibration:
@@ -151,30 +138,26 @@ def calibrated_by(rig: Rig, imu: Introduction, steer: Introduction) -> Calibrati
     return rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
 
 
-def _require_guard(name: str, unit: str) -> Callable[[Rig, Introduction], None]:
-    """Make a check that the guard of a node keeps the limit ``name`` as it was told."""
-
-    def require(rig: Rig, reported: Introduction) -> None:
-        limit = getattr(reported, name)
-        if limit is None:
-            return
-        limits = guard_of_rig(rig, calibrated_by(rig, reported, reported))
-        told = {
-            "steer_limit": limits.steer * limits.calibration.steer_gear_ratio,
-            "lean_limit": limits.lean,
-            "torque_step": limits.torque_step,
-        }[name]
-        if not limit <= told + _ROUNDING:
-            raise InputError(
-                f"the guard of the node '{reported.name}' was told a {name.replace('_', ' ')} of {told:.3g} {unit} and "
-                f"keeps {limit:.3g} {unit}: load the firmware of this riderless (make flash in "
-                "firmware_interface/firmware)"
-            )
-
-    return require
+def _require_guard(rig: Rig, reported: Introduction, name: str) -> None:
+    """Refuse a node whose guard keeps another limit than it was told."""
+    limit = getattr(reported, name)
+    if limit is None:
+        return
+    limits = guard_of_rig(rig, calibrated_by(rig, reported, reported))
+    told, unit = {
+        "steer_limit": (limits.steer * limits.calibration.steer_gear_ratio, "rad"),
+        "lean_limit": (limits.lean, "rad"),
+        "torque_step": (limits.torque_step, "N m"),
+    }[name]
+    if not limit <= told + _ROUNDING:
+        raise InputError(
+            f"the guard of the node '{reported.name}' was told a {name.replace('_', ' ')} of {told:.3g} {unit} and "
+            f"keeps {limit:.3g} {unit}: load the firmware of this riderless (make flash in "
+            "firmware_interface/firmware)"
+        )
 
 
-def _require_flash(rig: Rig, reported: Introduction) -> None:
+def _require_flash(rig: Rig, reported: Introduction, name: str) -> None:
     if not reported.flash_good:
         raise InputError(
             f"the program in the flash of '{reported.name}' should have the checksum it was built with, but has "
@@ -182,7 +165,7 @@ def _require_flash(rig: Rig, reported: Introduction) -> None:
         )
 
 
-def _require_protocol(rig: Rig, reported: Introduction) -> None:
+def _require_protocol(rig: Rig, reported: Introduction, name: str) -> None:
     if reported.protocol != PROTOCOL_VERSION:
         raise InputError(
             f"the device '{reported.name}' should speak protocol version {PROTOCOL_VERSION}, found version "
@@ -215,49 +198,49 @@ REPORTED_VALUES = (
         ROLE_DRIVE,
         "greatest steer rate",
         "`steer_rate` of the rig or more; the loop commands no more than `steer_rate`",
-        _require_command("rate", "rate_limit"),
+        _require_command,
     ),
     _ReportedValue(
         "angle_limit",
         ROLE_DRIVE,
         "greatest steer angle",
         "`steer_command` of the rig or more; the loop commands no more than `steer_command`",
-        _require_command("angle", "angle_limit"),
+        _require_command,
     ),
     _ReportedValue(
         "gyro_lsb",
         ROLE_IMU,
         "rad/s of a count",
         "1e-7 to 0.003, or `[calibration]` of the rig; lean by the accelerometer must agree (`lean_error`)",
-        _require_scale("gyro_lsb"),
+        _require_scale,
     ),
     _ReportedValue(
         "accel_lsb",
         ROLE_IMU,
         "m/s^2 of a count",
         "1e-6 to 0.01, or `[calibration]` of the rig; gravity at rest must come out (`rest_force`)",
-        _require_scale("accel_lsb"),
+        _require_scale,
     ),
     _ReportedValue(
         "steer_counts_per_turn",
         ROLE_STEER,
         "counts of a turn of the encoder",
         "100 to 1e9, or `[calibration]` of the rig; steer by yaw rate must agree (`steer_error`)",
-        _require_scale("steer_counts_per_turn"),
+        _require_scale,
     ),
     _ReportedValue(
         "scale",
         ROLE_DRIVE,
         "N m of the unit commanded",
         "made of the settings under the rig's `[[port]]`, by no driver of what its device reports",
-        _require_factor("scale"),
+        _require_factor,
     ),
     _ReportedValue(
         "unit",
         ROLE_DRIVE,
         "rad/s or rad of the unit commanded",
         "made of the settings under the rig's `[[port]]`, by no driver of what its device reports",
-        _require_factor("unit"),
+        _require_factor,
     ),
     _ReportedValue(
         "per_amp",
@@ -265,7 +248,7 @@ REPORTED_VALUES = (
         "N m of an ampere",
         "an ODrive's torque constant: 0.001 to 5 N m/A, and `torque_constant_Nm_A` of the rig where that is given; the "
         "torque reported must be the one commanded (`torque_error`)",
-        _require_factor("per_amp"),
+        _require_factor,
     ),
     _ReportedValue("session", _ANY, "number of the session", "commands of another one count for nothing"),
     _ReportedValue("reset_cause", _ANY, "why the node started last", "text to be read: a brown-out is a weak supply"),
@@ -276,21 +259,21 @@ REPORTED_VALUES = (
         ROLE_STEER,
         "steer at which the node disarms",
         "`steer` of the rig and 2 deg, which it is told; or less",
-        _require_guard("steer_limit", "rad"),
+        _require_guard,
     ),
     _ReportedValue(
         "lean_limit",
         ROLE_IMU,
         "lean at which the node disarms",
         "`lean` of the rig and 5 deg, which it is told; or less",
-        _require_guard("lean_limit", "rad"),
+        _require_guard,
     ),
     _ReportedValue(
         "torque_step",
         ROLE_DRIVE,
         "change of torque in an instant",
         "1.2 times `torque_rate` of the rig, which it is told; or less",
-        _require_guard("torque_step", "N m"),
+        _require_guard,
     ),
     _ReportedValue("protocol", _ANY, "version of our node's protocol", f"{PROTOCOL_VERSION}", _require_protocol),
 )

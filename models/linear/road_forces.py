@@ -18,10 +18,8 @@ from typing import Literal
 import numpy as np
 
 from riderless.models.array_types import Array
-from riderless.models.coordinates import ANGLE_STATES, RATE_STATES, STATES
 from riderless.models.errors import InputError
-from riderless.models.linear.path import PSI, heading_rate
-from riderless.models.linear.whipple import canonical_matrices, one_speed, system_matrix, totals
+from riderless.models.linear.whipple import canonical_matrices, totals
 from riderless.models.parameters import Bicycle
 
 Against = Literal["heading", "road", "velocity"]
@@ -68,12 +66,6 @@ def acceleration(bicycle: Bicycle, a: float) -> RoadTerms:
         + _front_spin(b) * (1.0 + b.c / b.w) * b.c * cos_lam**2
     )
     return _of_steer(a * canonical_matrices(b).C1[0, 1], a * steer)
-
-
-def front_brake(bicycle: Bicycle, force: float) -> RoadTerms:
-    """Terms of a retarding ``force`` [N] at the front rim, from a brake on the front frame."""
-    b = bicycle
-    return _of_steer(0.0, force * (1.0 + b.c / b.w) * b.c * cos(b.lam) ** 2)
 
 
 def drag(bicycle: Bicycle, force: float, x: float, z: float, against: Against = "heading") -> RoadTerms:
@@ -153,24 +145,6 @@ def wheel_loads(bicycle: Bicycle, a: float = 0.0, pitch: float = 0.0) -> tuple[f
     b, t = bicycle, totals(bicycle)
     front = (t.mT * t.xT * b.g + a * (t.mT * t.zT - t.ST) - pitch) / b.w
     return t.mT * b.g - front, front
-
-
-def road_system_matrix(bicycle: Bicycle, v: float, terms: RoadTerms) -> Array:
-    """Matrix (5, 5) [1/s] of lean, steer, their rates and the heading at the speed ``v`` [m/s], not zero.
-
-    Without P in the terms the heading acts on nothing, and its eigenvalue is 0.
-    """
-    v = one_speed(v)
-    if v == 0.0:
-        raise InputError("forces along the road want a bicycle that moves, found 0 m/s: give its speed")
-    M, n = canonical_matrices(bicycle).M, len(STATES)
-    A = np.zeros((n + 1, n + 1))
-    A[:n, :n] = system_matrix(bicycle, v)
-    A[RATE_STATES, ANGLE_STATES] -= np.linalg.solve(M, terms.K)
-    A[RATE_STATES, RATE_STATES] -= np.linalg.solve(M, terms.C / v)
-    A[RATE_STATES, PSI] = -np.linalg.solve(M, terms.P)
-    A[PSI, :n] = heading_rate(bicycle, v, np.eye(n))
-    return A
 
 
 def _of_steer(lean: float, steer: float) -> RoadTerms:

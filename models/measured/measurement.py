@@ -79,8 +79,6 @@ def _variance(readings: LabReadings, each: OrientationSet, beta: Array, reductio
 
 SPEEDS = (4.0, 5.0, 6.0)  # m/s, where the weave is looked at
 PARAMETER_SHIFT = 1e-6  # of a parameter's own size, for the slope of the weave
-SHARE_SHOWN = 0.01  # of the weave's variance, that a table of shares shows
-SAME_MODE = 3.0  # 1/s: an eigenvalue that jumps more by a small change is another mode
 
 
 class WeaveShare(NamedTuple):

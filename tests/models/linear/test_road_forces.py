@@ -13,13 +13,12 @@ from riderless.models.linear.road_forces import (
     acceleration,
     drag,
     effective_mass,
-    front_brake,
-    road_system_matrix,
     rolling,
     slope,
     wheel_loads,
 )
 from riderless.models.parameters import Bicycle
+from tests.models.road import front_brake, road_system_matrix
 from tests.paths import REFERENCE
 
 GIVEN = json.loads((REFERENCE / "road_forces.json").read_text())["bicycles"]

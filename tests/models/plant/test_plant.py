@@ -11,11 +11,12 @@ from scipy.linalg import expm
 from riderless.models import catalogue
 from riderless.models.coordinates import DELTA, DELTA_DOT
 from riderless.models.errors import InputError
-from riderless.models.linear.road_forces import acceleration, road_system_matrix
+from riderless.models.linear.road_forces import acceleration
 from riderless.models.linear.whipple import input_matrix, system_matrix
 from riderless.models.plant.plant import Kick, Plant, Scenario, SteerDrive
 from riderless.models.plant.scenario import MAX_SPEED_CORNERS
 from tests.models.plant.riding import DT, X0, free, ride
+from tests.models.road import road_system_matrix
 
 # Meijaard et al. (2007), Table 2, v = 5 m/s
 WEAVE_5 = -0.77534188219585 + 4.46486771378823j

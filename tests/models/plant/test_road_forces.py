@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from riderless.models import catalogue
-from riderless.models.linear.road_forces import acceleration, road_system_matrix, slope
+from riderless.models.linear.road_forces import acceleration, slope
 from riderless.models.plant.plant import Surroundings
 from tests.models.plant.riding import DT, free, ride
+from tests.models.road import road_system_matrix
 
 STEADY, RAMP = ((0.0, 5.0),), ((0.0, 5.0), (2.0, 4.4))
 CASES = {
