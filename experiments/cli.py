@@ -59,6 +59,7 @@ from riderless.experiments.commands import (
     replay,
     run,
     simulate,
+    tune,
     turns,
     warmup,
 )
@@ -169,6 +170,7 @@ COMMAND_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "design": design.design,
         "margins": margins.margins,
         "certify": certify.certify,
+        "tune": tune.tune,
         "path": path.path,
         "plan": plan.plan,
         "simulate": simulate.simulate,

@@ -15,6 +15,7 @@ EXAMPLES = {
     "design": "Silver --method lqr --speeds 2:8:0.5 -o gains.toml",
     "margins": "gains.toml --speeds 3:7:1",
     "certify": "gains.toml --acceleration 1 -o proof.npz",
+    "tune": "runs --free drive_gain -o new.toml",
     "path": "circle.toml Silver",
     "plan": "Silver --learn 'drive_gain +- 0.01'",
     "simulate": "Silver --controller gains.toml --speed 5 --kick 0.6,4 -o ride",

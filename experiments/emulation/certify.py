@@ -152,11 +152,11 @@ def certify(
     except NoCertificateError as error:
         tell("searching for a course of speed that shakes it up")
         shaken = deviations.shaken(low, high, acceleration)
-        alone = Deviations(rig, controller, (low + high) / 2.0, std, 0)
-        for own, a in ((alone, acceleration), (alone, _SLOW * acceleration)):
-            if own.directions == directions and a == acceleration:
+        less, none = (Deviations(rig, controller, (low + high) / 2.0, share * std, directions) for share in (0.5, 0.0))
+        for own, a in ((less, acceleration), (none, acceleration), (none, _SLOW * acceleration)):
+            if own.directions == deviations.directions == 0 and a == acceleration:
                 continue
-            tell(f"searching again without deviations, at {a:g} m/s2")
+            tell(f"searching again, up to {own.std:g} standard deviations and {a:g} m/s2")
             try:
                 return Certification(None, str(error), shaken, attempt(own.box(a), own))
             except NoCertificateError:

@@ -346,7 +346,7 @@ def known_after(goal: Goal, plan: Sequence[Measurement]) -> KnownSoFar:
     """Knowledge after the measurements of a plan, which finds no values."""
     information = sum((measurement.information for measurement in plan), goal.known)
     bent = sum((measurement.bent for measurement in plan if measurement.bent is not None), np.zeros(len(goal.free)))
-    error = MODEL_ERROR * np.linalg.solve(information, bent)
+    error = np.asarray(MODEL_ERROR * np.linalg.solve(information, bent), float)
     return KnownSoFar(goal, np.full(len(goal.free), np.nan), information, len(plan), error)
 
 
