@@ -190,7 +190,7 @@ def simulate_machine(X, machine, beyond, shaken):
                     shown[i, SHOWN_YAW_RATE, c] = row[3] + d[YAW_GYRO]
                 if i == n - 1:
                     break
-                _map(machine, x, d, i, y)
+                map_linear(machine, x, d, i, y)
                 if len(shaken) > 0:
                     for a in range(m):
                         y[a] += shaken[i * machine.per_sample + step, a, c]
@@ -228,8 +228,20 @@ def _interpolate(machine, i, more):
 
 
 @compiled
-def _map(machine, x, d, i, y):
-    """Fill ``y`` (m,) with the state a step after ``x``, by the linear map and the readings ``d`` beyond it."""
+def map_linear(machine, x, d, i, y):
+    """Fill ``y`` (m,) with the state a step after ``x`` (m,), by the linear map and readings beyond it.
+
+    Parameters
+    ----------
+    machine : MachineTables
+    x : (m,) array
+    d : (4,) array
+        Readings beyond the linear ones.
+    i : int
+        Sample.
+    y : (m,) array
+        Written.
+    """
     here, share = machine.left[i], machine.weight[i]
     for a in range(len(x)):
         y[a] = 0.0

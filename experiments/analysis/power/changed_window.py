@@ -101,7 +101,7 @@ class KickedWindow:
         machine = MachineSteps.of(self.since)
         if machine is None:
             return 0.0 * self._shown(self.states, self.segment.dynamics)
-        start = np.zeros(machine.embed.shape[1])
+        start = np.zeros(machine.window.embed.shape[1])
         start[BICYCLE_STARTS] = self.x
         return (machine.ride(start, ((DRY_FRICTION, size),)) - machine.ride(start))[self.rows]
 

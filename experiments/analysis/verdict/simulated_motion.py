@@ -22,9 +22,11 @@ from riderless.experiments.analysis.verdict.steer_elements import (
     ride_elements,
 )
 from riderless.experiments.datatypes import Dynamics, Segment
-from riderless.experiments.theory.free_response import mean_acceleration, row_map, starts_at, step_maps
+from riderless.experiments.theory.free_response import row_map
+from riderless.experiments.theory.machine_steps import Nonlinearities
+from riderless.experiments.theory.nonlinear_response import WindowMachine, window_machine
 from riderless.experiments.theory.process_noise import torque_map
-from riderless.hil.design.closed_loop import MEASURED_CHANNELS, yaw_rate
+from riderless.hil.design.closed_loop import yaw_rate
 from riderless.models.array_types import Array
 from riderless.models.coordinates import DELTA_DOT, PHI, PHI_DOT, STATES
 from riderless.models.linear.path import lateral_forces
@@ -35,7 +37,6 @@ from riderless.models.linear.whipple import totals
 # Side slip of both tyres, for machines that are ridden step by step: what it does to a linear machine of theory.
 
 
-_SLIP_READ_BY = [MEASURED_CHANNELS.index("psi_dot_meas"), MEASURED_CHANNELS.index("a_y_meas")]
 _LEAN, _STEER = range(2)
 
 
@@ -46,17 +47,16 @@ class SlipSteps(NamedTuple):
     R: Array
     admittance: Array
     across: Array
-    loads: Array  # (2,) N; zero where the tyres of the machine cannot slip
+    loads: Array  # (2,) N
     yaw: Array  # (2,) 1/m
     needed: Array  # (2, m) side forces of the machine without slip, rear and front
     lean: Array  # (m,) change per N m on the lean held over a step
-    readings: Array  # (m, 2) change per unit read by yaw gyro and lateral accelerometer
     sideways: Array  # (2,) m/s^2 read per N m on lean and steer
     x_imu: float
 
     @property
     def possible(self) -> bool:
-        """Tell whether both wheels carry a load, and theory says where a torque on the lean enters."""
+        """Tell whether both wheels carry a load."""
         return bool(self.loads.min() > 0.0)
 
 
@@ -73,22 +73,7 @@ def _slip_steps(dynamics: Dynamics, real: Variant, v: float, h: float) -> SlipSt
         Step [s], of continuous dynamics.
     """
     m, mechanics = len(dynamics.states), dynamics.mechanics
-    still = np.zeros((2, 2))
-    if mechanics is None:
-        readings = np.zeros((m, 2))
-        return SlipSteps(
-            still,
-            still,
-            still,
-            still,
-            np.zeros(2),
-            np.zeros(2),
-            np.zeros((2, m)),
-            np.zeros(m),
-            readings,
-            np.zeros(2),
-            0.0,
-        )
+    assert mechanics is not None
     balance, bicycle = slip_balance(real.bicycle), real.bicycle
     A, b = real.system(v)
     b = b / real.drive_gain
@@ -98,18 +83,16 @@ def _slip_steps(dynamics: Dynamics, real: Variant, v: float, h: float) -> SlipSt
     needed[:, : len(STATES)] = np.array(lateral_forces(bicycle, speed, unit, A.T))
     if dynamics.drive is not None:
         needed += np.outer(lateral_forces(bicycle, speed, nothing, b), dynamics.drive(v))
-    readings = np.zeros((m, 2)) if mechanics.readings is None else mechanics.readings(v)[:, _SLIP_READ_BY]
     M_inv = np.linalg.inv(real.matrices(v)[0])
     yaw_by_steer = yaw_rate(real, v)[-1]
     sideways = mechanics.x_imu * yaw_by_steer * M_inv[_STEER] - mechanics.z_imu * M_inv[_LEAN]
     lean = np.ascontiguousarray(torque_map(dynamics, v, h)[1][:, PHI])
     return SlipSteps(
         *(balance.P, balance.R, balance.admittance, balance.across, balance.loads, balance.yaw),
-        *(needed, lean, np.ascontiguousarray(readings), sideways, float(mechanics.x_imu)),
+        *(needed, lean, sideways, float(mechanics.x_imu)),
     )
 
 
-_LONGEST_STEP = 0.005  # s, of continuous dynamics
 START_ROUNDS = 8  # times, at most, that the start is corrected for what the part does to the motion
 CORRECTION_SETTLED = 2e-3  # of the motion, by which a correction still moves it
 _N_STATES = len(STATES)
@@ -120,17 +103,12 @@ Parts = Sequence[tuple[SteerElement, float]]  # on the steer axis, each with its
 class MachineSteps:
     """Linear machine of one window, step by step, and what its parts need to know of it."""
 
+    window: WindowMachine
     h: float  # s
-    every: int  # steps per sample of the recording
-    v: Array  # (n,) m/s at each step
-    F: Array  # (k, m, m) maps over a step
-    left: Array  # (n,)
-    weight: Array  # (n,)
     torque: Array  # (m,) change per N m on the steer held over a step
     rows: Array  # (3, m): torque of the drive; curvature of the front wheel's path and side force, by work on the steer
     side_per_torque: float  # side force of `rows` per N m on the steer
     slip: SlipSteps  # of the tyres
-    embed: Array  # (m, 4 + k) states from starts
 
     @classmethod
     def of(cls, segment: Segment) -> "MachineSteps | None":
@@ -139,14 +117,11 @@ class MachineSteps:
         if dynamics.steer_torque is None:
             return None
         v0 = max(window.v_mean, 0.1)
-        h = dynamics.dt or segment.dt / max(1, round(segment.dt / _LONGEST_STEP))
-        every = max(1, round(segment.dt / h))
-        n = (len(segment) - 1) * every + 1
-        v = np.linspace(window.v_start, window.v_end, n)
-        F, below, weight = step_maps(dynamics, v, h, mean_acceleration(v, h))
-        m = len(dynamics.states)
+        v = np.linspace(window.v_start, window.v_end, len(segment))
+        machine = window_machine(dynamics, v, segment.dt, nonlinearities=Nonlinearities(bicycle=False))
+        h = segment.dt / machine.tables.per_sample
         torque = np.ascontiguousarray(row_map(dynamics, v0, h).on_steer)
-        rows = np.zeros((3, m))
+        rows = np.zeros((3, len(dynamics.states)))
         if dynamics.drive is not None:
             rows[0] = dynamics.drive(v0)
         real = theory.variant({})[0]
@@ -156,7 +131,7 @@ class MachineSteps:
         rows[1:] *= work[:, np.newaxis]
         side_per_torque = float(work[1] * on_axis[1])
         slip = _slip_steps(dynamics, real, v0, h)
-        return cls(h, every, v, F, below, weight, torque, rows, side_per_torque, slip, starts_at(dynamics, v))
+        return cls(machine, h, torque, rows, side_per_torque, slip)
 
     @property
     def driven(self) -> bool:
@@ -174,21 +149,12 @@ class MachineSteps:
             On the steer axis, each with its size, SI.
         """
         acting = sorted(parts, key=lambda part: ACTING_ORDER.index(part[0].kind))
-        rates = ride_elements(
+        kinds, sizes = (
             np.array([element.kind for element, _ in acting], np.int64),
-            np.array([size for _, size in acting], float),
-            self.h,
-            self.v,
-            self.F,
-            self.left,
-            self.weight,
-            self.torque,
-            self.rows,
-            self.side_per_torque,
-            self.slip,
-            self.embed @ start,
+            np.array([s for _, s in acting], float),
         )
-        return np.asarray(rates[:: self.every])
+        own = (self.torque, self.rows, self.side_per_torque, self.slip)
+        return np.asarray(ride_elements(kinds, sizes, self.h, self.window.tables, *own, self.window.embed @ start))
 
 
 def _tyre_rows(real: Variant, v: float) -> tuple[Array, Array]:

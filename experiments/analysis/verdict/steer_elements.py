@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riderless.experiments.dynamics import PhysicalRange
+from riderless.experiments.theory.machine_steps import LATERAL_FORCE, N_INSTRUMENTS, YAW_GYRO, map_linear
 from riderless.firmware_interface.kernels import njit
 from riderless.models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from riderless.models.linear.side_slip import roll_slip
@@ -223,17 +224,17 @@ def _slip_on(slip, compliance, h, v, needed, now, after, rates, tau):
 
 
 @njit(cache=True, nogil=True)
-def _read_slip(slip, a, v, now, rates, tau):
-    """Change of state ``a`` by what yaw gyro and accelerometer read of the slip."""
+def _read_slip(slip, v, now, rates, tau, d):
+    """Fill ``d`` (4,) with what yaw gyro and accelerometer read of the slip, and of its torques."""
     yaw = slip.yaw[0] * now[0] + slip.yaw[1] * now[1]
     sideways = v * yaw + rates[0] + slip.x_imu * (slip.yaw[0] * rates[0] + slip.yaw[1] * rates[1])
-    sideways += slip.sideways[0] * tau[0] + slip.sideways[1] * tau[1]
-    return slip.readings[a, 0] * yaw + slip.readings[a, 1] * sideways
+    d[YAW_GYRO] = yaw
+    d[LATERAL_FORCE] = sideways + slip.sideways[0] * tau[0] + slip.sideways[1] * tau[1]
 
 
 @njit(cache=True, nogil=True)
-def ride_elements(kinds, sizes, h, v, F, below, weight, torque, rows, side_per_torque, slip, x0):
-    """Ride a linear machine with elements; in this file, as compiled code knows only its own file's changes.
+def ride_elements(kinds, sizes, h, machine, torque, rows, side_per_torque, slip, x0):
+    """Ride a linear machine with elements: lean rate and steer (n, 2) at each sample.
 
     Parameters
     ----------
@@ -241,38 +242,25 @@ def ride_elements(kinds, sizes, h, v, F, below, weight, torque, rows, side_per_t
         Of the elements, in the order in which they act.
     h : float
         Step [s].
-    v : (n,)
-        Speed at each step [m/s].
-    F, below, weight
-        As of `riderless.experiments.theory.free_response.step_maps`.
+    machine : MachineTables
     torque, rows, side_per_torque
         As of `riderless.experiments.analysis.verdict.simulated_motion.MachineSteps`.
     slip : SlipSteps
     x0 : (m,)
         State at the start.
-
-    Returns
-    -------
-    (n, 2)
-        Lean rate and steer at each step.
     """
-    n, m = len(v), len(x0)
+    n, m = len(machine.v), len(x0)
     out = np.empty((n, 2))
     x, after, memories = x0.copy(), np.empty(m), np.zeros((len(kinds), _MEMORY))
-    slipping, after_slip, tau = np.zeros(4), np.zeros(4), np.zeros(2)
+    slipping, after_slip, tau, d = np.zeros(4), np.zeros(4), np.zeros(2), np.zeros(N_INSTRUMENTS)
     rates, needed = np.zeros(2), np.zeros(2)
     mobility = torque[DELTA_DOT]
-    for i in range(n):
-        out[i, 0], out[i, 1] = x[PHI_DOT], x[DELTA]
-        here, share = below[i], weight[i]
-        for a in range(m):
-            total = 0.0
-            for b in range(m):
-                step = F[here, a, b]
-                if share != 0.0:
-                    step += share * (F[here + 1, a, b] - F[here, a, b])
-                total += step * x[b]
-            after[a] = total
+    for step in range(n * machine.per_sample):
+        i = step // machine.per_sample
+        v = machine.v[i]
+        if step == i * machine.per_sample:
+            out[i, 0], out[i, 1] = x[PHI_DOT], x[DELTA]
+        map_linear(machine, x, d, i, after)
         drive, twist, side, delta, delta_dot = 0.0, 0.0, 0.0, x[DELTA], x[DELTA_DOT]
         for b in range(m):
             drive += rows[0, b] * x[b]
@@ -285,31 +273,21 @@ def ride_elements(kinds, sizes, h, v, F, below, weight, torque, rows, side_per_t
         for a in range(m):
             x[a] = after[a]
         for e in range(len(kinds)):
-            if kinds[e] == TYRE_SLIP:
-                if sizes[e] > 0.0:
-                    for a in range(m):  # what the instruments read of the slip, and of its torques, at the step's start
-                        x[a] += _read_slip(slip, a, v[i], slipping, rates, tau)
-                    _slip_on(slip, sizes[e], h, v[i], needed, slipping, after_slip, rates, tau)
+            kind, size, memory = kinds[e], sizes[e], memories[e]
+            if kind == TYRE_SLIP:
+                if size > 0.0:
+                    _slip_on(slip, size, h, v, needed, slipping, after_slip, rates, tau)
+                    _read_slip(slip, v, slipping, rates, tau, d)  # at the next step
                     for a in range(m):
                         x[a] += slip.lean[a] * tau[0] + torque[a] * tau[1]
                 continue
-            memory = memories[e]
-            of_itself = side_per_torque * memory[0] if kinds[e] == PNEUMATIC_TRAIL else 0.0  # the tyre moves the steer
+            carried = side + (
+                side_per_torque * memory[0] if kind == PNEUMATIC_TRAIL else 0.0
+            )  # the tyre moves the steer
             added = _element_torque(
-                kinds[e],
-                sizes[e],
-                memory,
-                h,
-                v[i],
-                delta,
-                delta_dot,
-                x[DELTA_DOT],
-                mobility,
-                drive,
-                twist,
-                side + of_itself,
+                kind, size, memory, h, v, delta, delta_dot, x[DELTA_DOT], mobility, drive, twist, carried
             )
-            if kinds[e] == DEAD_BAND or kinds[e] == HYSTERESIS:
+            if kind in NEEDS_DRIVE:
                 drive += added  # what the next part gets of it
             for a in range(m):
                 x[a] += added * torque[a]
