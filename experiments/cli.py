@@ -193,12 +193,7 @@ COMMAND_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "info": info.info,
         "replay": replay.replay,
     },
-    "Publication": {
-        "paper": paper.paper,
-        "cite": cite.cite,
-        "package": package.package,
-        "export": export.export,
-    },
+    "Publication": {"paper": paper.paper, "cite": cite.cite, "package": package.package, "export": export.export},
     "Installation": {"doctor": doctor.doctor, "warmup": warmup.warmup, "migrate": migrate.migrate},
 }
 COMMANDS = {name: function for commands in COMMAND_GROUPS.values() for name, function in commands.items()}

@@ -226,7 +226,7 @@ STEER_QUANTITIES = {  # with damping and stiffness of the steer these leave its 
     "steer_by_lean_rate": Quantity("N m s/rad", 0.0, np.inf, "torque against the steer per lean rate"),
 }
 FRICTION_QUANTITIES = {  # not linear: as a torque against the steer rate that was measured
-    "steer_dry_friction": Quantity("N m", 0.0, 0.1, "Coulomb friction of the steer axis, from recorded steer alone"),
+    "steer_dry_friction": Quantity("N m", 0.0, 0.1, "Coulomb friction of the steer axis, from recorded steer alone")
 }
 ROAD_QUANTITIES = {  # felt where the speed falls, or where a resistance is stated: fields of `Resistance`
     "rolling": Quantity(

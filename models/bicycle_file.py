@@ -87,12 +87,7 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
     if faults:
         raise InputError("; ".join(faults))
     substitutes = {name: _substitute(name, parameters) for name in DISPENSABLE if name not in parameters}
-    return {
-        **{key: value for key, value in table.items() if key != "parameters"},
-        **std,
-        **parameters,
-        **substitutes,
-    }
+    return {**{key: value for key, value in table.items() if key != "parameters"}, **std, **parameters, **substitutes}
 
 
 def _uncertain_faults(correlations: Any, std: dict[str, Any]) -> Iterator[str]:

@@ -90,11 +90,7 @@ class PackageTerms:
 
 
 def write_data_package(
-    source: Path,
-    folder: Path,
-    terms: PackageTerms,
-    force: bool = False,
-    tell: Callable[[str], None] = lambda run: None,
+    source: Path, folder: Path, terms: PackageTerms, force: bool = False, tell: Callable[[str], None] = lambda run: None
 ) -> list[Path]:
     """Write the runs of a campaign, or of any folder, and its report's tables as a data package; the files written.
 

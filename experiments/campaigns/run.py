@@ -231,12 +231,7 @@ def _twin(condition: Condition, fifo: int) -> VirtualProcess:
 
 
 def _attempt(
-    condition: Condition,
-    ports: Sequence[str],
-    out: Path,
-    watch: ConditionWatcher,
-    fifo: int,
-    feed: LiveFeed | None,
+    condition: Condition, ports: Sequence[str], out: Path, watch: ConditionWatcher, fifo: int, feed: LiveFeed | None
 ) -> Attempt:
     about = {"scenario": condition.scenario, "emulation": condition.emulation}
     return _run(condition, ports, out, partial(watch, condition), fifo, Operator(condition.duration), about, feed)

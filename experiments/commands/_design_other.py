@@ -87,13 +87,7 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
     )
     print_table(
         f"{name}: closed loop, with a lag of {1e3 * loop.lag:.3g} ms",
-        [
-            "v m/s",
-            "slowest 1/s",
-            "off by %",
-            *MARGIN_HEADS,
-            "kick rad/s, N m",
-        ],
+        ["v m/s", "slowest 1/s", "off by %", *MARGIN_HEADS, "kick rad/s, N m"],
         [
             [
                 f"{row['v']:g}",

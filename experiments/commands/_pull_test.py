@@ -24,10 +24,7 @@ _MEANING = {
     "break_away": "commanded until something moves",
     "widening": "more friction at full command",
 }
-_UNTOLD = {
-    "offset": "pull to both sides",
-    "hysteresis": "pull on the way down",
-}
+_UNTOLD = {"offset": "pull to both sides", "hysteresis": "pull on the way down"}
 
 
 def tell_pull_test(

@@ -33,12 +33,7 @@ def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
         "Bicycles",
         ["name", "weave m/s", "capsize m/s", "std"],
         [
-            [
-                r["name"],
-                number_text(r["weave"]),
-                number_text(r["capsize"]),
-                "yes" if r["has_std"] else "no",
-            ]
+            [r["name"], number_text(r["weave"]), number_text(r["capsize"]), "yes" if r["has_std"] else "no"]
             for r in rows
         ],
         "Upright and uncontrolled, a bicycle is stable from its weave to its capsize speed; a dash where there is\n"

@@ -28,8 +28,7 @@ def identify(
         str, typer.Option(help="Quantities to identify, with commas: parameters of the bicycle, drive_gain, ...")
     ] = "",
     prior: Annotated[
-        str,
-        typer.Option(help="What is known before: own (measured deviations), usual (for those without), or none."),
+        str, typer.Option(help="What is known before: own (measured deviations), usual (for those without), or none.")
     ] = "own",
     mapping: Annotated[str, typer.Option(help="Mapping file of other people's files.")] = "",
     bicycle: Annotated[

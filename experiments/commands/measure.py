@@ -19,8 +19,7 @@ def measure(
     template: Annotated[bool, typer.Option("--template", help="Write a blank readings file and stop.")] = False,
     sheet: Annotated[bool, typer.Option("--sheet", help="Print a blank sheet for paper and stop.")] = False,
     way: Annotated[
-        list[str] | None,
-        typer.Option("--way", help="For --template and --sheet: table or split-fork; once for each."),
+        list[str] | None, typer.Option("--way", help="For --template and --sheet: table or split-fork; once for each.")
     ] = None,
     peer: Annotated[
         Path | None, typer.Option("--import", help="Measured.txt of BicycleParameters, written as the readings file.")

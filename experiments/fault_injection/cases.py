@@ -28,13 +28,7 @@ from riderless.experiments.fault_injection.machines import (
     steered_space,
     varied_space,
 )
-from riderless.experiments.fault_injection.ride_plan import (
-    ARM_AT,
-    CASE_RELEASE_DELAY,
-    RUN_AT,
-    FaultOnset,
-    RidePlan,
-)
+from riderless.experiments.fault_injection.ride_plan import ARM_AT, CASE_RELEASE_DELAY, RUN_AT, FaultOnset, RidePlan
 from riderless.experiments.fault_injection.threats.fault_list import ThreatPool, threats_of
 from riderless.experiments.fault_injection.threats.fault_spec import (
     SAMPLE_PERIOD,

@@ -30,10 +30,7 @@ PLACE_SENSORS = {  # behind a second port, and how the rig takes it: on a belt, 
     ),
     "ubx": (
         RigPort(
-            device="ubx",
-            baud=115200,
-            carries=("place",),
-            settings={"lat_deg": 52.0, "lon_deg": 4.36, "lane_deg": 30.0},
+            device="ubx", baud=115200, carries=("place",), settings={"lat_deg": 52.0, "lon_deg": 4.36, "lane_deg": 30.0}
         ),
         PlaceSettings(gate=0.3, lost_after=0.6, bandwidth=1.5, z=-1.0),
     ),

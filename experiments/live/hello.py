@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.dynamics import Dynamics
-from riderless.experiments.live.schema import (
-    BicycleParameters,
-    Branch,
-    LimitValues,
-    LiveHello,
-    TheoryCurves,
-)
+from riderless.experiments.live.schema import BicycleParameters, Branch, LimitValues, LiveHello, TheoryCurves
 from riderless.experiments.theory.modes import kicked_modes
 from riderless.experiments.theory.run_theory import theory_with
 from riderless.hil.controllers.compiled import CompiledController

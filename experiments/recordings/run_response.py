@@ -15,12 +15,7 @@ import numpy as np
 
 from riderless.experiments.datatypes import LanePath, Marker, Response
 from riderless.experiments.recordings.quality import artefacts
-from riderless.experiments.recordings.quality.bursts import (
-    answered_one_of,
-    arrivals,
-    first_arrivals,
-    mean_lateness,
-)
+from riderless.experiments.recordings.quality.bursts import answered_one_of, arrivals, first_arrivals, mean_lateness
 from riderless.experiments.recordings.quality.inspection import inspect_recording
 from riderless.experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
 from riderless.experiments.recordings.runs import (
@@ -37,13 +32,7 @@ from riderless.experiments.recordings.runs import (
     require_samples,
     sampled_rows,
 )
-from riderless.experiments.recordings.states import (
-    led_spans,
-    left_free,
-    places_now_and_then,
-    state_spans,
-    telling_rows,
-)
+from riderless.experiments.recordings.states import led_spans, left_free, places_now_and_then, state_spans, telling_rows
 from riderless.experiments.theory.run_theory import (
     LEAST_NOISE_ROWS,
     bridged_samples,
@@ -205,14 +194,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
         markers=release_markers(joined.t, joined.free) if let else tuple(markers),
         theory=theory_alone(header)
         if alone
-        else theory_with(
-            header,
-            bicycle,
-            tally.noise,
-            float(np.median(np.concatenate(tally.ages))),
-            late,
-            one_of,
-        ),
+        else theory_with(header, bicycle, tally.noise, float(np.median(np.concatenate(tally.ages))), late, one_of),
         remarks=tuple(kept),
         states=state_spans(np.concatenate(telling)),
     )

@@ -139,9 +139,7 @@ def half_width(spread: SampleStatistics) -> float:
 
 
 def eigenvalue_figure(
-    series: Sequence[Series],
-    others: Sequence[Curve] = (),
-    figure7: Figure7 | None = None,
+    series: Sequence[Series], others: Sequence[Curve] = (), figure7: Figure7 | None = None
 ) -> "Figure":
     """Eigenvalue against speed, after Kooijman, Schwab and Meijaard (2008), figure 7.
 
@@ -221,14 +219,7 @@ def _measured(
 def _published(ax: "Axes", figure7: Figure7, part: str) -> Any:
     half = 0.5 * np.abs(figure7.v_end - figure7.v_start)
     return ax.errorbar(
-        figure7.v_mean,
-        getattr(figure7, part),
-        xerr=half,
-        fmt="x",
-        color=INK_COLOUR,
-        ms=4.0,
-        elinewidth=0.7,
-        zorder=2,
+        figure7.v_mean, getattr(figure7, part), xerr=half, fmt="x", color=INK_COLOUR, ms=4.0, elinewidth=0.7, zorder=2
     )
 
 
@@ -315,14 +306,7 @@ def _residuals(ax: "Axes", group: Series, part: str, colour: str, marker: str) -
     frozen = measured - [(c.prediction.frozen.real, c.prediction.frozen.imag)[i] for c in group.comparisons]
     joint = [c.prediction.difference_std[i] for c in group.comparisons]
     ax.plot(v, frozen, marker, mfc="none", mec=colour, ms=4.5, mew=0.8)
-    points = ax.errorbar(
-        v,
-        like,
-        yerr=BAR_STDS * np.array(joint),
-        fmt=marker,
-        color=colour,
-        **ERROR_BAR_STYLE,
-    )
+    points = ax.errorbar(v, like, yerr=BAR_STDS * np.array(joint), fmt=marker, color=colour, **ERROR_BAR_STYLE)
     return points, [float(r) for r in like if np.isfinite(r)]
 
 

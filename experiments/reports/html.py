@@ -286,12 +286,7 @@ def _timing(timings: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
     if not columns:
         return None
     rows = [
-        {
-            "label": label,
-            "n": len(lateness),
-            "lateness": _percentiles(lateness),
-            "compute": _percentiles(compute),
-        }
+        {"label": label, "n": len(lateness), "lateness": _percentiles(lateness), "compute": _percentiles(compute)}
         for label, (lateness, compute) in columns.items()
     ]
     return {"rows": rows, "figure": loop.timing_figure(columns)}

@@ -49,14 +49,7 @@ SAMPLE_LAYOUT = np.dtype(
     ]
 )
 COMMAND_LAYOUT = np.dtype(
-    [
-        *_HEADER,
-        ("value", "<i2"),
-        ("expiry_ms", "<u2"),
-        ("sample_seq", "<u4"),
-        ("session", "<u4"),
-        ("flags", "u1"),
-    ]
+    [*_HEADER, ("value", "<i2"), ("expiry_ms", "<u2"), ("sample_seq", "<u4"), ("session", "<u4"), ("flags", "u1")]
 )
 HELLO_LAYOUT = np.dtype(
     [

@@ -12,14 +12,7 @@ import numpy as np
 
 from riderless.firmware_interface.calibration import DEVICE_CLOCK, Calibration, calibrate
 from riderless.firmware_interface.devices.driver import Device, DeviceRequirements
-from riderless.firmware_interface.devices.link import (
-    ROLE_DRIVE,
-    ROLE_IMU,
-    ROLE_STEER,
-    ROLE_WHEEL,
-    hear,
-    say,
-)
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear, say
 from riderless.firmware_interface.devices.outside import DRIVER_SUFFIX, name_driver
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.errors import DeviceError

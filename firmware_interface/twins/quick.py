@@ -18,11 +18,7 @@ from riderless.firmware_interface.calibration import (
     WHEEL_READING,
 )
 from riderless.firmware_interface.devices.driver import Introduction
-from riderless.firmware_interface.devices.odrive_codes import (
-    AXIS_CLOSED_LOOP,
-    AXIS_IDLE,
-    AXIS_WATCHDOG_EXPIRED,
-)
+from riderless.firmware_interface.devices.odrive_codes import AXIS_CLOSED_LOOP, AXIS_IDLE, AXIS_WATCHDOG_EXPIRED
 from riderless.firmware_interface.devices.odrive_setup import ODRIVE_COUNTS_PER_TURN
 from riderless.firmware_interface.devices.vectornav import (
     ACCEL_LSB,

@@ -192,11 +192,7 @@ class VirtualNode:
     """
 
     def __init__(
-        self,
-        plant: PlantLike,
-        config: NodeConfig,
-        faults: Faults = (),
-        report: np.ndarray | None = None,
+        self, plant: PlantLike, config: NodeConfig, faults: Faults = (), report: np.ndarray | None = None
     ) -> None:
         self.config = config
         self._plant = plant
@@ -335,10 +331,7 @@ class VirtualProcess:
 
 
 def spawn(
-    make_plant: Callable[..., PlantLike],
-    config: _Servable,
-    args: tuple = (),
-    faults: Faults = (),
+    make_plant: Callable[..., PlantLike], config: _Servable, args: tuple = (), faults: Faults = ()
 ) -> VirtualProcess:
     """Start a virtual node, or a machine of twins, in a process of its own and wait until it serves.
 
@@ -360,10 +353,7 @@ def spawn(
     stop = context.RawValue("b", 0)
     report = context.RawArray("d", len(Report._fields))
     process = context.Process(
-        target=_serve,
-        args=(make_plant, args, config, faults, theirs, stop, report),
-        name="virtual node",
-        daemon=True,
+        target=_serve, args=(make_plant, args, config, faults, theirs, stop, report), name="virtual node", daemon=True
     )
     process.start()
     theirs.close()

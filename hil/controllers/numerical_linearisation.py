@@ -33,14 +33,7 @@ _SETTLING = 100  # ticks of usual motion after which a state has its usual size
 
 
 def linearised_law(
-    file: str,
-    law: Law,
-    inputs: tuple[str, ...],
-    states: Sequence[str],
-    dt: float,
-    v: float,
-    *,
-    tangent: bool = False,
+    file: str, law: Law, inputs: tuple[str, ...], states: Sequence[str], dt: float, v: float, *, tangent: bool = False
 ) -> LinearLaw:
     """Linearise a compiled law at a speed.
 

@@ -94,10 +94,7 @@ COUNTER_COLUMNS = (  # counted since the run began
 PLACE_COLUMNS = (  # not a number where the machine has no sensor of place; runs of before have none of them
     _LogColumn("psi_est", "f8", "rad", "heading off the lane, positive to the right"),
     _LogColumn(
-        "x_est",
-        "f8",
-        "m",
-        "way of the rear contact along the lane, from the release or the datum of its sensor",
+        "x_est", "f8", "m", "way of the rear contact along the lane, from the release or the datum of its sensor"
     ),
     _LogColumn("y_est", "f8", "m", "place of the rear contact to the right of the lane's middle"),
     _LogColumn("y_meas", "f8", "m", "place that the sensor told last and that was taken, of what it sees"),

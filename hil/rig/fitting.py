@@ -201,13 +201,7 @@ def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:
     time_out = max(min(5.0 * loop.dt, WATCHDOG_RANGE[1]), Rig.watchdog)
     limits = Limits(stale=max(Limits.stale, Limit(time_out, "s", "five periods of the loop"), key=lambda x: x.value))
     rig = Rig(
-        bicycle,
-        rate=loop.rate,
-        drive=drive,
-        drive_lag=lag,
-        command_delay=delay,
-        watchdog=time_out,
-        limits=limits,
+        bicycle, rate=loop.rate, drive=drive, drive_lag=lag, command_delay=delay, watchdog=time_out, limits=limits
     )
     return with_emulated_place(rig) if needs_place(schedule) else rig
 

@@ -206,11 +206,7 @@ def _terms(bicycle: Bicycle) -> dict[Entry, dict[str, float]]:
         (1, 0, 0): {},
         (1, 0, 1): {**spin, "ITxz cos(lam)/w": t.ITxz * yaw, "mu mT zT": -t.mu * t.mT * t.zT},
         (1, 1, 0): {name: -value for name, value in spin.items()},
-        (1, 1, 1): {
-            "IAlz cos(lam)/w": t.IAlz * yaw,
-            "mu SA": t.mu * t.SA,
-            "mu ITzz cos(lam)/w": t.mu * t.ITzz * yaw,
-        },
+        (1, 1, 1): {"IAlz cos(lam)/w": t.IAlz * yaw, "mu SA": t.mu * t.SA, "mu ITzz cos(lam)/w": t.mu * t.ITzz * yaw},
         (2, 0, 0): {"mR rR": -b.mR * b.rR, "mB zB": b.mB * b.zB, "mH zH": b.mH * b.zH, "mF rF": -b.mF * b.rF},
         (2, 0, 1): {name: -value for name, value in front.items()},
         (2, 1, 0): {name: -value for name, value in front.items()},

@@ -112,11 +112,7 @@ class Jet:
 
     def power(self, p: float) -> Jet:
         """Power p of a positive scalar jet."""
-        return self.apply(
-            lambda x: x**p,
-            lambda x: p * x ** (p - 1.0),
-            lambda x: p * (p - 1.0) * x ** (p - 2.0),
-        )
+        return self.apply(lambda x: x**p, lambda x: p * x ** (p - 1.0), lambda x: p * (p - 1.0) * x ** (p - 2.0))
 
 
 def scalar_product(a: Any, b: Any) -> Any:

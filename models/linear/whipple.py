@@ -148,17 +148,9 @@ def matrices_of(bicycle: Any) -> CanonicalMatrices:
     M_phi_delta = t.IAlx + t.mu * t.ITxz
     spin = t.mu * t.ST + t.SF * cos_lam
     return CanonicalMatrices(
-        M=np.array(
-            [
-                [t.ITxx, M_phi_delta],
-                [M_phi_delta, t.IAll + 2.0 * t.mu * t.IAlz + t.mu**2 * t.ITzz],
-            ]
-        ),
+        M=np.array([[t.ITxx, M_phi_delta], [M_phi_delta, t.IAll + 2.0 * t.mu * t.IAlz + t.mu**2 * t.ITzz]]),
         C1=np.array(
-            [
-                [0.0, spin + t.ITxz * yaw - t.mu * t.mT * t.zT],
-                [-spin, t.IAlz * yaw + t.mu * (t.SA + t.ITzz * yaw)],
-            ]
+            [[0.0, spin + t.ITxz * yaw - t.mu * t.mT * t.zT], [-spin, t.IAlz * yaw + t.mu * (t.SA + t.ITzz * yaw)]]
         ),
         K0=np.array([[t.mT * t.zT, -t.SA], [-t.SA, -t.SA * sin_lam]]),
         K2=np.array([[0.0, (t.ST - t.mT * t.zT) * yaw], [0.0, (t.SA + t.SF * sin_lam) * yaw]]),

@@ -63,10 +63,5 @@ def readings_toml(readings: LabReadings) -> str:
             for pair in zip(reading.values, reading.stated, strict=True)
         ]
         table[key] = numbers
-    document = {
-        "format": format_line("readings"),
-        "name": readings.name,
-        "source": readings.source,
-        "readings": table,
-    }
+    document = {"format": format_line("readings"), "name": readings.name, "source": readings.source, "readings": table}
     return dump_toml(document)

@@ -42,10 +42,7 @@ def _groups(ways: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     parts = ("B", "S", "G") if apart else ("B", "H")
     yield "the place: 9.81 is good to 0.03; look your own up", ["g"]
     if table:
-        yield (
-            "on a table, bicycle on its side, fork reversed",
-            [*(f"h{i}" for i in range(1, 6)), *_DIAMETERS],
-        )
+        yield ("on a table, bicycle on its side, fork reversed", [*(f"h{i}" for i in range(1, 6)), *_DIAMETERS])
     else:
         yield "standing upright", ["w", "gamma", "f"]
     yield "roll-out, loaded as it will ride", ["nR", "dR", "nF", "dF"]
@@ -63,10 +60,7 @@ def _groups(ways: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         yield "front axle and stem bolt above the table", ["h6", "h7", "d5", "d6", "l"]
     yield (
         "wheels: hung on the inside of the rim; on the torsion rod",
-        [
-            *("lR", "TcR1", "TtR1"),
-            *("lF", "TcF1", "TtF1"),
-        ],
+        [*("lR", "TcR1", "TtR1"), *("lF", "TcF1", "TtF1")],
     )
     yield "calibration rod on the torsion rod", ["mP", "lP", "dP", "TtP1"]
 

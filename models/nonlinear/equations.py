@@ -127,11 +127,7 @@ def accelerations(p, q, u, T, out):
 @inlined
 def _of_frame(k, force, moment):
     """Generalised forces of a force and a moment about the rear contact on the rear frame, in the yaw frame."""
-    return (
-        moment[0] + k.eta4 * moment[1],
-        force[0] + k.rhoV * moment[2],
-        k.eta7 * moment[1] + k.rho7 * moment[2],
-    )
+    return (moment[0] + k.eta4 * moment[1], force[0] + k.rhoV * moment[2], k.eta7 * moment[1] + k.rho7 * moment[2])
 
 
 @compiled

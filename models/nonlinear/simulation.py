@@ -15,16 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riderless.models.array_types import Array
 from riderless.models.bicycle_file import is_number, shortened
-from riderless.models.coordinates import (
-    Q_DELTA,
-    Q_NAMES,
-    Q_PHI,
-    Q_PSI,
-    Q_THETA,
-    Q_THETA_R,
-    Q_X,
-    Q_Y,
-)
+from riderless.models.coordinates import Q_DELTA, Q_NAMES, Q_PHI, Q_PSI, Q_THETA, Q_THETA_R, Q_X, Q_Y
 from riderless.models.errors import InputError
 from riderless.models.nonlinear.contact_forces import OUTSIDE, describe_status
 from riderless.models.nonlinear.equations import dependent_speeds, integrate_step, pitch, status

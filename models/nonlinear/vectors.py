@@ -36,10 +36,7 @@ def sincos(x):
     odd = quarter == 1.0 or quarter == 3.0
     sine = c if odd else s
     cosine = s if odd else c
-    return (
-        -sine if quarter > 1.5 else sine,
-        -cosine if (quarter == 1.0 or quarter == 2.0) else cosine,
-    )
+    return (-sine if quarter > 1.5 else sine, -cosine if (quarter == 1.0 or quarter == 2.0) else cosine)
 
 
 @inlined

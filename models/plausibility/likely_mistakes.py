@@ -187,8 +187,7 @@ def _mistakes(name: str) -> Iterator[_Mistake]:
     if name == "lam":
         yield _Mistake("like the head angle: the steer axis tilt is 90 deg minus it", lambda x: pi / 2.0 - x)
         yield _Mistake(
-            "like the head angle in degrees: the steer axis tilt is 90 deg minus it",
-            lambda x: pi / 2.0 - radians(x),
+            "like the head angle in degrees: the steer axis tilt is 90 deg minus it", lambda x: pi / 2.0 - radians(x)
         )
     if name in MASSES:
         yield _Mistake("like a weight in newtons", lambda x: x / STANDARD_GRAVITY, "", RARE)

@@ -73,10 +73,7 @@ class LearningRuns:
                 self._failed(label, run.outcome, runs)
 
     def attempts(
-        self,
-        runs: list[FinishedRun],
-        run: Callable[[Condition, Asked], Iterable[Attempt]],
-        display: CampaignDisplay,
+        self, runs: list[FinishedRun], run: Callable[[Condition, Asked], Iterable[Attempt]], display: CampaignDisplay
     ) -> Iterator[Attempt]:
         """Choose, rehearse and make run after run until the course ends.
 
@@ -201,12 +198,7 @@ def course_section(course: Course) -> CourseSection:
         wanted=goal.wanted,
         rows=[
             CourseRow(
-                step.choice.condition.name,
-                step.choice.why,
-                step.choice.minutes,
-                step.windows,
-                step.values,
-                step.stds,
+                step.choice.condition.name, step.choice.why, step.choice.minutes, step.windows, step.values, step.stds
             )
             for step in course.steps
         ],

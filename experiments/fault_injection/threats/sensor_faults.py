@@ -154,12 +154,7 @@ _GRADED: tuple[tuple[str, Kind, tuple[str, ...], tuple[_Grade, ...]], ...] = (  
         ("T",),
         (_small(0.02, 0.4), _between(0.4, 1.6, TORQUE_CAUSES), _large(1.8, 6.0, 0.09, TORQUE_CAUSES, _TWICE)),
     ),
-    (
-        "gyro noisy",
-        Kind.NOISY,
-        LEAN_AND_YAW_GYROS,
-        (_small(0.005, 0.03), _between(0.03, 0.8), _large(0.8, 3.0, 0.08)),
-    ),
+    ("gyro noisy", Kind.NOISY, LEAN_AND_YAW_GYROS, (_small(0.005, 0.03), _between(0.03, 0.8), _large(0.8, 3.0, 0.08))),
     ("accelerometer noisy", Kind.NOISY, ("a_y",), (_small(0.05, 1.0), _between(1.0, 35.0, why=_WHITE))),
     (
         "steer encoder noisy",

@@ -44,11 +44,7 @@ class _FlawRules:
 # What one sample cannot change by: (least step, and rate) in SI. No bicycle leans at 20 or steers at 60 rad/s or
 # brakes at 2 g; a wheel's speed from few pulses has steps of a few tenths. Rates have no limit: a blow on the
 # frame of a real one changed its lean rate by 2.5 rad/s from one sample to the next.
-LARGEST_STEPS = {
-    "phi": (0.1, 20.0),
-    "delta": (0.2, 60.0),
-    "v": (1.0, 20.0),
-}
+LARGEST_STEPS = {"phi": (0.1, 20.0), "delta": (0.2, 60.0), "v": (1.0, 20.0)}
 GYRO_SIGNALS = ("phi_dot", "psi_dot")
 
 

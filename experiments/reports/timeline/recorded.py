@@ -37,9 +37,7 @@ class Timeline:
 
 
 def timeline_of(
-    response: Response,
-    windows: Sequence[tuple[int, Comparison]] = (),
-    rejected: Sequence[Rejected] = (),
+    response: Response, windows: Sequence[tuple[int, Comparison]] = (), rejected: Sequence[Rejected] = ()
 ) -> Timeline:
     """Gather what belongs to one recording.
 

@@ -104,12 +104,7 @@ def _count_zlib(file: BinaryIO, length: int) -> int:
 
 
 def _collect(
-    name: str,
-    value: Any,
-    columns: dict[str, np.ndarray],
-    meta: dict[str, str],
-    objects: dict[str, str],
-    depth: int = 0,
+    name: str, value: Any, columns: dict[str, np.ndarray], meta: dict[str, str], objects: dict[str, str], depth: int = 0
 ) -> None:
     fields = getattr(value, "_fieldnames", None)
     if fields is not None and depth < DEEPEST_STRUCT:
