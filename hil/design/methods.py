@@ -8,26 +8,76 @@ Adding one is a new file and a line in ``METHODS``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
 
 from riderless.hil.design.lane import LaneKeeping
-from riderless.hil.design.lean import SteerIntoLean
 from riderless.hil.design.lqr import LQR
 from riderless.hil.design.margins import margins_of_gains
 from riderless.hil.design.match import Match
-from riderless.hil.design.off import Off
 from riderless.hil.design.poles import PolePlacement
-from riderless.hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
+from riderless.hil.design.sampled_plant import LOOP_STATES, LoopTiming, SampledModel, continuous, sampled_model
 from riderless.hil.design.schedule import GainSchedule
 from riderless.hil.design.steered.methods import STEER_METHODS
 from riderless.hil.design.steered.sampled_steer import sampled_steer
 from riderless.models.array_types import Array
+from riderless.models.coordinates import PHI_DOT
 from riderless.models.errors import InputError
 from riderless.models.linear.prescribed_steer import InnerLoop
 from riderless.models.parameters import Bicycle, require_bicycle
+
+# Torque off: zero gains, the uncontrolled bicycle.
+
+
+@dataclass(frozen=True)
+class Off:
+    """Zero steer torque at every speed; the uncontrolled bicycle may fall."""
+
+    may_be_unstable = True  # not annotated: a fact of the law, not one of its options
+
+    def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
+        """Six zeros and a note."""
+        return np.zeros(len(LOOP_STATES)), "torque off"
+
+
+# Steer-into-the-lean control.
+
+
+@dataclass(frozen=True)
+class SteerIntoLean:
+    """Lean-rate feedback T_delta = k (v0 - v) phi_dot below the speed v0, nothing above it.
+
+    Parameters
+    ----------
+    k : float
+        Gain [N s^2/rad]; 2 on the Delft bicycle.
+    v0 : float
+        Forward speed from which the bicycle is left alone [m/s]; 6.5 on the Delft bicycle.
+
+    Raises
+    ------
+    InputError
+        A value is not a finite number, or ``v0`` is negative.
+    """
+
+    k: float = 2.0
+    v0: float = 6.5
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.k):
+            raise InputError(f"the lean law's gain k must be a number (N s^2/rad), found {self.k}: 2 is usual")
+        if not (isfinite(self.v0) and self.v0 >= 0.0):
+            raise InputError(f"the lean law's speed v0 must be 0 m/s or more, found {self.v0} m/s: 6.5 is usual")
+
+    def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
+        """Six gains at speed ``v`` [m/s], all zero but that on the lean rate, and a note."""
+        K = np.zeros(len(LOOP_STATES))
+        K[PHI_DOT] = -self.k * max(self.v0 - v, 0.0)  # T = -K z
+        return K, f"no torque from {self.v0:g} m/s up" if v >= self.v0 else ""
+
 
 __all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design"]
 
@@ -110,7 +160,7 @@ def design(
     **options
         Of the method: for "lqr" ``weights`` (see `riderless.hil.design.lqr.Weights`); for "poles" ``zeta``, ``omega``
         and ``real``, or ``raw`` (see `riderless.hil.design.poles.PolePlacement`); for "lean" ``k`` and ``v0`` (see
-        `riderless.hil.design.lean.SteerIntoLean`); for "off" none; for "match" ``like`` and ``what``; for "lane"
+        `riderless.hil.design.methods.SteerIntoLean`); for "off" none; for "match" ``like`` and ``what``; for "lane"
         ``weights`` (see `riderless.hil.design.lane.LaneWeights`). Under a rate or angle drive for "lqr" `SteerWeights`,
         for "cascade" those of `riderless.hil.design.steered.cascade.LeanCascade`, for "lane" ``weights`` (see
         `riderless.hil.design.steered.lane.SteerLaneWeights`).

@@ -9,8 +9,7 @@ from scipy.integrate import solve_ivp
 from riderless.experiments.analysis.analyze import analyze_responses
 from riderless.experiments.campaigns.protocols.treadmill import treadmill_conditions
 from riderless.experiments.recordings import run_response
-from riderless.experiments.recordings.reported_torque import REPORT_COLUMNS, expected_torque
-from riderless.experiments.recordings.run_response import response_of_run
+from riderless.experiments.recordings.run_response import REPORT_COLUMNS, expected_torque, response_of_run
 from riderless.experiments.recordings.runs import run_of
 from riderless.hil.runners.emulation import Emulation
 from riderless.hil.runners.simulated_run import run_lockstep
