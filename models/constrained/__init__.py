@@ -12,6 +12,6 @@ A = J M^-1 B (Matrosov, Morozov and Pesterev 2021; Yudintsev 2008 after Wittenbu
 whose errors grow; lam > 0 lets them decay, so any integrator serves.
 
 Read in this order: `jets` (quantities that know their derivatives), `planar` and `spatial` (bodies), `constraints`,
-`reactions` (A N = -phi), `system` (bodies + constraints + loads, in time). `tree` holds
+`system` (bodies + constraints + loads: A N = -phi, in time). `tree` holds
 the textbook's other method; `bicycle` and `servo` are what this is for; `examples` the rest.
 """
