@@ -114,6 +114,8 @@ class Device:
         ``prepare(link, settings)`` writes settings that the compiled functions want into a fresh link's memory.
     over_udp : bool
         It sends UDP packets to a port of this computer, and hears nothing.
+    has_checksum : bool
+        Its messages carry one, so that a damaged one is found.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Device:
     examples: tuple[ExampleMessage, ...] = ()
     prepare: Callable[[Any, DeviceSettings], None] | None = None
     over_udp: bool = False
+    has_checksum: bool = True
 
     @property
     def hear(self) -> int:

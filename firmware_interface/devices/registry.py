@@ -14,6 +14,7 @@ DEVICES = {
     "vectornav": "vectornav",
     "vesc": "vesc",
     "odrive": "odrive",
+    "odrive_can": "odrive_can",
     "distance": "place.distance",
     "nmea": "place.nmea",
     "ubx": "place.ubx",

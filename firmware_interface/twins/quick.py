@@ -3,13 +3,21 @@
 Of a VectorNav, a VESC and an ODrive. They speak the bytes of the twins on pseudo-terminals (`vectornav`, `vesc`,
 `odrive`). Those also play faults, and what is said before the loop; a test holds the two against each other. What is
 asked is answered with the readings of that instant; the answer is there at the next tick.
+
+Any other device has its compiled twin in its own file, as `QUICK`, reached through the addresses of its functions.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import carray, from_dtype, types
+from numba.extending import intrinsic
 
+from riderless.firmware_interface.by_address import address_of, call_at_address, entry_of
 from riderless.firmware_interface.calibration import (
     DELTA_READING,
     FORCE_READINGS,
@@ -18,8 +26,10 @@ from riderless.firmware_interface.calibration import (
     WHEEL_READING,
 )
 from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.devices.link import RX_SIZE
 from riderless.firmware_interface.devices.odrive_codes import AXIS_CLOSED_LOOP, AXIS_IDLE, AXIS_WATCHDOG_EXPIRED
 from riderless.firmware_interface.devices.odrive_setup import ODRIVE_COUNTS_PER_TURN
+from riderless.firmware_interface.devices.registry import DEVICES
 from riderless.firmware_interface.devices.vectornav import (
     ACCEL_LSB,
     FIELDS,
@@ -41,7 +51,8 @@ from riderless.firmware_interface.twins.odrive_lines import find_checked_star, p
 from riderless.firmware_interface.twins.twin import TwinConfig
 
 QUICK_KINDS = ("vectornav", "vesc", "odrive")
-_VECTORNAV, _VESC, _ODRIVE = (np.int64(kind) for kind in range(len(QUICK_KINDS)))
+_VECTORNAV, _VESC, _ODRIVE, _OWN_FILE = (np.int64(kind) for kind in range(len(QUICK_KINDS) + 1))
+_READINGS = 9  # as of ``calibration.to_counts``
 _ROOM = 256  # bytes of what comes in, and of an answer
 QUICK_TWIN = np.dtype(
     [
@@ -58,6 +69,7 @@ QUICK_TWIN = np.dtype(
         ("torque_sign", "f8"),
         ("wheel_sign", "f8"),
         ("torque_limit", "f8"),
+        ("rate", "f8"),  # Hz, of what it says by itself
         ("watchdog", "f8"),  # s
         ("bus", "f8"),  # V
         ("turn", "f8", (3, 3)),  # of the inertial sensor's axes
@@ -80,6 +92,12 @@ QUICK_TWIN = np.dtype(
         ("held", "u1", (_ROOM,)),
         ("n_answer", "i8"),
         ("answer", "u1", (_ROOM,)),
+        # of a twin in its own file
+        ("memory", "i8", (16,)),  # what else it remembers; the file names the places
+        ("made", "f8"),  # what its drive follows [N m, rad/s or rad]
+        ("hear", "u8"),  # addresses of its functions
+        ("tell", "u8"),
+        ("output", "u8"),
     ],
     align=True,
 )
@@ -88,13 +106,30 @@ _SET_RPM, _SET_POS = np.int64(VescCommand.SET_RPM), np.int64(VescCommand.SET_POS
 _ASKED = np.int64(VescCommand.GET_VALUES_SELECTIVE)
 
 
+class Quick(NamedTuple):
+    """Compiled twin of a device in its own file, the constant QUICK."""
+
+    hear: Any  # ``hear(d, rx, n, t, readings)``, as `hear_quick`
+    tell: Any  # ``tell(d, t, readings, out)``, as `tell_quick`
+    output: Any  # ``output(d, t)`` leaves in ``d.made`` what `quick_output` returns; returns whether it is on
+    introduce: Callable[[TwinConfig], Introduction]  # as its driver would find it
+    begin: Callable[[np.void, TwinConfig], None]  # makes a record of QUICK_TWIN what it is after power-up
+    ready: Callable[[np.void], None]  # and then what its driver's introduction leaves
+
+
+def quick_of(kind: str) -> Quick | None:
+    """Compiled twin of a device in its own file; None where it has none."""
+    module = import_module(f"riderless.firmware_interface.twins.{DEVICES[kind]}") if kind in DEVICES else None
+    return getattr(module, "QUICK", None)
+
+
 def new_quick_twin(kind: str, port: int, config: TwinConfig) -> np.void:
     """Make a device as it stands when the loop begins, a record of QUICK_TWIN.
 
     Parameters
     ----------
     kind : str
-        One of `QUICK_KINDS`.
+        One of `QUICK_KINDS`, or one with a `Quick` of its own.
     port : int
         Its place among the machine's ports.
     config : TwinConfig
@@ -104,6 +139,13 @@ def new_quick_twin(kind: str, port: int, config: TwinConfig) -> np.void:
     DeviceError
         There is no such twin, or the sensor has no such rate.
     """
+    own = quick_of(kind) if kind not in QUICK_KINDS else None
+    if own is not None:
+        twin = new_own_twin(own, config)
+        own.ready(twin)
+        twin["port"] = port
+        twin["hear"], twin["tell"], twin["output"] = _addresses(kind)
+        return twin
     if kind not in QUICK_KINDS:
         raise DeviceError(f"simulated time has no twin of a {kind}: run this machine with --emulated, in real time")
     if kind == "vectornav" and IMU_RATE % config.rate_hz:
@@ -111,19 +153,34 @@ def new_quick_twin(kind: str, port: int, config: TwinConfig) -> np.void:
             f"a VectorNav streams at {IMU_RATE} Hz divided by a whole number, found a loop of {config.rate_hz} Hz: set "
             "rate_Hz of the rig to one of those"
         )
-    twin, cal, introduction = np.zeros(1, QUICK_TWIN)[0], config.calibration, quick_introduction(kind, config)
+    introduction = quick_introduction(kind, config)
+    twin = _new_record(QUICK_KINDS.index(kind), introduction, config)
+    twin["port"] = port
+    twin["per_amp"] = introduction.scale if kind == "vesc" else introduction.per_amp
+    return twin
+
+
+def new_own_twin(own: Quick, config: TwinConfig) -> np.void:
+    """Make a device with a twin in its own file as after power-up, a record of QUICK_TWIN."""
+    twin = _new_record(int(_OWN_FILE), own.introduce(config), config)
+    own.begin(twin, config)
+    return twin
+
+
+def _new_record(kind: int, introduction: Introduction, config: TwinConfig) -> np.void:
+    twin, cal = np.zeros(1, QUICK_TWIN)[0], config.calibration
     values = {
-        "kind": QUICK_KINDS.index(kind),
-        "port": port,
+        "kind": kind,
         "command_kind": config.kind,
         "scale": introduction.scale,
         "unit": introduction.unit,
-        "per_amp": introduction.scale if kind == "vesc" else introduction.per_amp,
+        "per_amp": introduction.per_amp,
         "steer_ratio": cal.steer_gear_ratio,
         "turn": np.array(cal.mounting).T,
         "axis": config.settings.get("axis", 0),
         "wheel_axis": config.settings.get("wheel_axis", -1),
         "axis_state": AXIS_IDLE,
+        "rate": config.rate_hz,
     }
     for name in ("steer_sign", "steer_offset", "torque_sign", "wheel_sign", "gyro_offset", "accel_offset"):
         values[name] = getattr(cal, name)
@@ -137,6 +194,9 @@ def new_quick_twin(kind: str, port: int, config: TwinConfig) -> np.void:
 def quick_introduction(kind: str, config: TwinConfig) -> Introduction:
     """Introduce such a device, as its driver would find it."""
     settings: Mapping[str, float] = config.settings
+    own = quick_of(kind) if kind not in QUICK_KINDS else None
+    if own is not None:
+        return own.introduce(config)
     if kind == "vectornav":
         return Introduction("VN-100T-CR 2.1.0.0", config.rate_hz, gyro_lsb=GYRO_LSB, accel_lsb=ACCEL_LSB)
     gear = settings.get("gear_ratio", 1.0)
@@ -167,9 +227,58 @@ def quick_introduction(kind: str, config: TwinConfig) -> Introduction:
     )
 
 
+@cache
+def _addresses(kind: str) -> tuple[int, int, int]:
+    """Compile a twin of its own file for calls by address."""
+    own = quick_of(kind)
+    assert own is not None
+    names = {"_hear": own.hear, "_tell": own.tell, "_output": own.output}
+    names |= {"_ROOM": _ROOM, "_READINGS": _READINGS, "RX_SIZE": RX_SIZE}
+    twin, number, numbers = types.CPointer(from_dtype(QUICK_TWIN)), types.float64, types.CPointer(types.float64)
+    data = types.CPointer(types.uint8)
+    entries = (
+        entry_of(own.hear, _hear_entry, types.int64(twin, data, types.int64, number, numbers), names),
+        entry_of(own.tell, _tell_entry, types.int64(twin, number, numbers, data), names),
+        entry_of(own.output, _output_entry, types.int64(twin, number), names),
+    )
+    hear, tell, output = map(address_of, entries)
+    return hear, tell, output
+
+
+def _hear_entry(d, rx, n, t, readings):
+    _hear(carray(d, 1)[0], carray(rx, _ROOM), n, t, carray(readings, _READINGS))  # type: ignore[name-defined]  # noqa: F821
+    return 0
+
+
+def _tell_entry(d, t, readings, out):
+    return _tell(carray(d, 1)[0], t, carray(readings, _READINGS), carray(out, RX_SIZE))  # type: ignore[name-defined]  # noqa: F821
+
+
+def _output_entry(d, t):
+    return 1 if _output(carray(d, 1)[0], t) else 0  # type: ignore[name-defined]  # noqa: F821
+
+
+@intrinsic
+def _heard(typingctx, address, d, rx, n, t, readings):
+    return types.int64(types.uint64, d, rx, types.int64, types.float64, readings), call_at_address
+
+
+@intrinsic
+def _told(typingctx, address, d, t, readings, out):
+    return types.int64(types.uint64, d, types.float64, readings, out), call_at_address
+
+
+@intrinsic
+def _made(typingctx, address, d, t):
+    return types.int64(types.uint64, d, types.float64), call_at_address
+
+
 @njit(cache=True, nogil=True)
 def quick_output(d, t):
     """Command [N m, rad/s or rad] that the drive follows at ``t`` [s], and whether it is on."""
+    if d.kind == _OWN_FILE:
+        n_on = _made(d.output, d, t)  # type: ignore[call-arg, var-annotated]  # the context comes from numba
+        return d.made, n_on != 0
     if d.kind == _ODRIVE:
         _step_axis(d, t)
         on = d.axis_state == AXIS_CLOSED_LOOP and d.on != 0
@@ -195,6 +304,8 @@ def tell_quick(d, t, readings, out):
     """
     if d.kind == _VECTORNAV:
         return _stream(d, t, readings, out)
+    if d.kind == _OWN_FILE:
+        return _told(d.tell, d, t, readings, out)  # type: ignore[call-arg]
     for i in range(d.n_answer):
         out[i] = d.answer[i]
     n = d.n_answer
@@ -236,6 +347,9 @@ def hear_quick(d, rx, n, t, readings):
     readings : (9,) float64 array
     """
     if d.kind == _VECTORNAV:
+        return
+    if d.kind == _OWN_FILE:
+        _heard(d.hear, d, rx, n, t, readings)  # type: ignore[call-arg]
         return
     if d.kind == _ODRIVE:
         _step_axis(d, t)

@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 
+from riderless.firmware_interface import slcan
 from riderless.firmware_interface.calibration import DEVICE_CLOCK, Calibration, calibrate
 from riderless.firmware_interface.devices.driver import Device, Introduction
 from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_SPEED, hear, new_link, say
@@ -73,6 +74,8 @@ class Pair:
             self.k = STEP_RATE // RATE
             hello = reference_codec.decode(self.pending.split(b"\0")[0])
             self.link["session"] = hello.session
+        if self.name.endswith("_can"):
+            self.twin.hear(slcan.opening(SETTINGS[self.name]["bit_rate"]), 0.0)
         if self.name == "odrive":
             self.twin.hear(b"w axis0.config.watchdog_timeout 0.05\nw axis0.config.enable_watchdog 1\n", 0.0)
 
