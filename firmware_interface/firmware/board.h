@@ -1,4 +1,4 @@
-/* What the files of one board need of each other. */
+/* What the files of a board need of each other. */
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -6,9 +6,29 @@
 #include <stdint.h>
 
 #include "node.h"
+#ifdef STM32F405
+#include "stm32f405.h"
+#else
 #include "stm32f103.h"
+#endif
 
-/* board_stm32f103.c */
+enum { PIN_ENCODER_A = 6, PIN_ENCODER_B = 7 }; /* of PB */
+enum { PIN_STOP = 12, PIN_DRIVE_READY = 13, PIN_DIRECTION = 14, PIN_LED = 13 }; /* PB12, PB13, PB14, PC13 */
+
+/* the file of the chip */
+bool clock_start(void); /* clocks of processor and units; false without the crystal */
+void pins_start(void);
+void encoder_pull(bool up); /* the weak pulls of the encoder's two lines */
+void adc_start(void);
+uint32_t adc_read(uint32_t channel);
+void line_dma_start(uint8_t *rx, uint32_t rx_size, const uint8_t *tx);
+uint32_t line_left(void); /* bytes from where the next comes in to the end of rx */
+void line_send(uint32_t n);
+void captures_start(uint16_t *captures, uint32_t n);
+uint32_t captures_left(void); /* likewise */
+
+/* board_stm32.c */
+uint32_t address(const volatile void *where);
 void tick(void);                           /* interrupt: a sampling instant */
 __attribute__((noreturn)) void halt(void); /* drive off, for good */
 bool waited_for(const reg *where, uint32_t bits, uint32_t wanted); /* false if it takes more than some ms */

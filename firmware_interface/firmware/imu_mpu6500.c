@@ -1,5 +1,5 @@
-/* BOARD-SPECIFIC: the inertial sensor, an MPU-6500 or ICM-20689 on SPI1: PA4 select, PA5 clock, PA6 data in, PA7 out.
- * Registers after the data sheets of both; never run against either.
+/* BOARD-SPECIFIC: the inertial sensor, an MPU-6500, MPU-9250 or ICM-20689 on SPI1: PA4 select, PA5 clock, PA6 data in,
+ * PA7 out. Registers after the data sheets; never run against any. Another sensor on these pins is no sensor.
  */
 #include "board.h"
 
@@ -11,6 +11,7 @@
 #define ACCEL_XOUT_H 0x3Bu
 #define USER_CTRL 0x6Au
 #define PWR_MGMT_1 0x6Bu
+#define WHO_AM_I 0x75u
 #define READ 0x80u
 #define RANGE_4_G 0x08u
 
@@ -21,7 +22,7 @@ static bool exchange(uint8_t *bytes, uint32_t n, uint32_t speed)
 
     SPI1->CR1 = SPI_CR1_SSM | SPI_CR1_SSI | SPI_CR1_MSTR | SPI_CR1_CPOL | SPI_CR1_CPHA | speed;
     SPI1->CR1 |= SPI_CR1_SPE;
-    GPIOA->BRR = BIT(IMU_PIN_SELECT);
+    GPIOA->BSRR = BIT(IMU_PIN_SELECT + 16);
     for (uint32_t i = 0; i < n && answered; i++) {
         SPI1->DR = bytes[i];
         answered = waited_for(&SPI1->SR, SPI_SR_RXNE, SPI_SR_RXNE);
@@ -31,6 +32,8 @@ static bool exchange(uint8_t *bytes, uint32_t n, uint32_t speed)
     SPI1->CR1 &= ~SPI_CR1_SPE;
     return answered;
 }
+
+static bool known; /* as a sensor with these registers and scales */
 
 void imu_start(void)
 {
@@ -43,7 +46,9 @@ void imu_start(void)
         {ACCEL_CONFIG, RANGE_4_G},
         {ACCEL_CONFIG_2, 0x01}, /* accelerometer to some 200 Hz */
     };
+    static const uint8_t names[] = {0x70, 0x71, 0x73, 0x98}; /* MPU-6500, MPU-9250, MPU-9255, ICM-20689 */
     uint8_t begin_anew[2] = {PWR_MGMT_1, 0x80};
+    uint8_t name[2] = {READ | WHO_AM_I, 0};
 
     delay_ms(100);
     (void)exchange(begin_anew, 2, SPI_CR1_DIV128);
@@ -54,6 +59,10 @@ void imu_start(void)
         (void)exchange(bytes, 2, SPI_CR1_DIV128); /* imu_read() looks whether it was understood */
         delay_ms(1);
     }
+    (void)exchange(name, 2, SPI_CR1_DIV128);
+    for (uint32_t i = 0; i < sizeof names; i++) {
+        known = known || name[1] == names[i];
+    }
 }
 
 uint8_t imu_read(struct node_readings *readings)
@@ -61,7 +70,7 @@ uint8_t imu_read(struct node_readings *readings)
     uint8_t range[2] = {READ | ACCEL_CONFIG, 0};
     uint8_t values[15] = {READ | ACCEL_XOUT_H}; /* accelerometer, temperature, gyro; high byte first */
     /* a sensor that does not know its range is absent, or has restarted unnoticed: half the scale, and no filter */
-    bool good = exchange(range, 2, SPI_CR1_DIV128) && range[1] == RANGE_4_G;
+    bool good = exchange(range, 2, SPI_CR1_DIV128) && known && range[1] == RANGE_4_G;
 
     good = exchange(values, sizeof values, SPI_CR1_DIV16) && good;
     for (uint32_t axis = 0; axis < 3; axis++) {

@@ -3,17 +3,14 @@
 Limits of the ESCON 50/5 (hardware reference rel9051): 10 Hz to 5 kHz, 10 to 90 %.
 """
 
-import subprocess
-
 import pytest
 
 pytest.importorskip("unicorn")
 from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
-from riderless.firmware_interface.twins.c_node import SOURCES
 from tests.firmware_interface.firmware import test_c_image
-from tests.firmware_interface.firmware.test_c_image import BDTR, CCR1, DIRECTION, GPIOB, MOE, ODR, TIM1, command, heard
+from tests.firmware_interface.firmware.test_c_image import BDTR, CCR1, CHIPS, DIRECTION, MOE, built, command, heard
 
-ARR, CCMR1, CLOCK = 0x2C, 0x18, 72e6
+ARR, CCMR1 = 0x2C, 0x18
 PRELOAD = 1 << 3
 FULL = 10_000  # mN m at 90 %
 
@@ -23,26 +20,20 @@ class BipolarBoard(test_c_image.Board):
 
     @property
     def duty(self) -> float:
-        return self.word(TIM1 + CCR1) / (self.word(TIM1 + ARR) + 1)
+        return self.word(self.chip.tim1 + CCR1) / (self.word(self.chip.tim1 + ARR) + 1)
 
     @property
     def torque_mNm(self) -> float | None:
         """What the amplifier is told; None while it is off."""
-        if not self.word(TIM1 + BDTR) & MOE:
+        if not self.word(self.chip.tim1 + BDTR) & MOE:
             return None
         assert 0.1 - 1e-4 <= self.duty <= 0.9 + 1e-4, "the amplifier takes nothing else"
         return FULL * (self.duty - 0.5) / 0.4
 
 
-@pytest.fixture(scope="module")
-def bipolar_image(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bipolar")
-    make = ["make", "-s", "-C", SOURCES, "board", f"BUILD={folder}", "DEFINES=-DDRIVE_BIPOLAR=1"]
-    subprocess.run(make, check=True, capture_output=True)
-    elf = folder / "board_stm32f103.elf"
-    listed = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout
-    symbols = {name: int(value, 16) for value, _, name in map(str.split, listed.splitlines())}
-    return elf.with_suffix(".bin").read_bytes(), symbols
+@pytest.fixture(scope="module", params=CHIPS)
+def bipolar_image(tmp_path_factory, request):
+    return built(tmp_path_factory.mktemp("bipolar"), request.param, "DEFINES=-DDRIVE_BIPOLAR=1")
 
 
 @pytest.fixture
@@ -53,8 +44,8 @@ def board(bipolar_image):
 
 
 def test_pulses_suit_the_amplifier(board):
-    assert 1000 <= CLOCK / (board.word(TIM1 + ARR) + 1) <= 4500
-    assert board.word(TIM1 + CCMR1) & PRELOAD, "a pulse is never cut short, for its length is the torque"
+    assert 1000 <= board.chip.clock / (board.word(board.chip.tim1 + ARR) + 1) <= 4500
+    assert board.word(board.chip.tim1 + CCMR1) & PRELOAD, "a pulse is never cut short, for its length is the torque"
     assert board.duty == 0.5
     assert board.torque_mNm is None
 
@@ -66,7 +57,7 @@ def test_torques(board):
         heard(board.tick())
         if seq:  # 7 N m are the node's limit
             assert board.torque_mNm == pytest.approx(max(-7000, min(7000, torque)), abs=1)
-            assert not board.word(GPIOB + ODR) & DIRECTION
+            assert not board.word(board.outputs) & DIRECTION
     assert board.duty == 0.5
 
 

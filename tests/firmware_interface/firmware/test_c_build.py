@@ -15,7 +15,8 @@ from riderless.firmware_interface.twins.c_node import SOURCES
 STRICT = re.search(r"^STRICT := (.*)$", (SOURCES / "Makefile").read_text(), re.MULTILINE)[1].split()
 FUZZ = Path(__file__).with_name("c_fuzz.c")
 NODE = str(SOURCES / "node.c")
-FLASH, RAM, RAM_SIZE = 0x0800_0000, 0x2000_0000, 20 * 1024
+FLASH, RAM = 0x0800_0000, 0x2000_0000
+RAM_SIZES = {"stm32f103": 20 * 1024, "stm32f405": 128 * 1024}
 EXCEPTION_FRAME = 36  # bytes, with its alignment
 
 
@@ -32,7 +33,7 @@ def run(*command: str | Path) -> str:
 
 def call_graph(folder: Path) -> tuple[dict[str, int], dict[str, set[str]]]:
     """Stack of each function [bytes], and whom it calls, from what gcc wrote beside its objects."""
-    text = "".join(path.read_text() for path in folder.glob("*.ci"))
+    text = "".join(path.read_text() for path in folder.rglob("*.ci"))
     stack = {name: int(size) for name, size in re.findall(r'node: { title: "(\S+)" label: ".*\\n(\d+) bytes \(', text)}
     calls: dict[str, set[str]] = {name: set() for name in stack}
     for caller, callee in re.findall(r'edge: { sourcename: "(\S+)" targetname: "(\S+)"', text):
@@ -92,44 +93,46 @@ def test_damage_with_sanitizers(seed, tmp_path):
     assert run(quick, str(seed), "100000") == found
 
 
-@pytest.fixture(scope="module")
-def board(tmp_path_factory) -> Path:
+@pytest.fixture(scope="module", params=RAM_SIZES)
+def board(tmp_path_factory, request) -> Path:
+    """The image for a chip; beside it lies what was linked."""
     folder = tmp_path_factory.mktemp("board")
-    run("make", "-C", SOURCES, "board", f"BUILD={folder}")
-    return folder
+    run("make", "-C", SOURCES, "board", f"BUILD={folder}", f"CHIP={request.param}")
+    return folder / f"board_{request.param}.bin"
 
 
 @needs("arm-none-eabi-gcc", "make")
 class TestBoard:
-    """The image for the STM32F103; that it links shows that it needs neither libc nor libgcc."""
+    """The image for a chip; that it links shows that it needs neither libc nor libgcc."""
 
     def symbols(self, board: Path) -> dict[str, int]:
-        lines = run("arm-none-eabi-nm", board / "board_stm32f103.elf").splitlines()
+        lines = run("arm-none-eabi-nm", board.with_suffix(".elf")).splitlines()
         return {name: int(value, 16) for value, _, name in map(str.split, lines)}
 
     def test_vectors(self, board):
         symbols = self.symbols(board)
-        vectors = struct.unpack_from("<45I", (board / "board_stm32f103.bin").read_bytes())
-        assert vectors[0] == symbols["stack_top_"] == RAM + RAM_SIZE
+        vectors = struct.unpack_from("<45I", board.read_bytes())
+        assert vectors[0] == symbols["stack_top_"] == RAM + RAM_SIZES[board.stem.removeprefix("board_")]
         assert vectors[1] == symbols["reset"] + 1  # thumb
         assert vectors[44] == symbols["tick"] + 1  # TIM2 is interrupt 28
         assert set(vectors[2:44]) == {symbols["halt"] + 1}
 
     def test_sizes(self, board):
-        _, sizes = run("arm-none-eabi-size", board / "board_stm32f103.elf").splitlines()
+        _, sizes = run("arm-none-eabi-size", board.with_suffix(".elf")).splitlines()
         text, data, bss = map(int, sizes.split()[:3])
         assert text + data < 8 * 1024
         assert data == 0  # nothing changes that begins with a value
         assert bss < 2 * 1024
 
     def test_stack(self, board):
-        graph = call_graph(board)
+        graph = call_graph(board.parent)
         nested = deepest(graph, "reset") + deepest(graph, "tick") + deepest(graph, "halt") + 2 * EXCEPTION_FRAME
         assert nested < 512  # of 4096 that the linker script keeps
 
     def test_it_says_the_scales_that_its_sensor_is_set_to(self, board):
         start = self.symbols(board)["identity"] - FLASH
-        identity = struct.unpack_from("<16s3H2xffI", (board / "board_stm32f103.bin").read_bytes(), start)
+        identity = struct.unpack_from("<16s3H2xffI", board.read_bytes(), start)
         calibration = Calibration(wheel_radius=0.3)  # +-250 deg/s, +-4 g
         scales = np.float32(calibration.gyro_lsb), np.float32(calibration.accel_lsb)
-        assert identity == (b"riderless f103\0\0", 200, 7000, 25, *scales, 20000)
+        name = f"riderless {board.stem[-4:]}".encode().ljust(16, b"\0")
+        assert identity == (name, 200, 7000, 25, *scales, 20000)

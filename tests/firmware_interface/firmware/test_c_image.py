@@ -1,4 +1,4 @@
-"""The image for the STM32F103 itself, run by an emulator of the processor, on a model of the registers it touches.
+"""The images for the STM32F103 and F405 themselves, run by an emulator of the processor, on a model of their registers.
 
 What is read and written here follows the reference manual as the board file does, so a misreading of the manual
 is common to both: it is no hardware. Needs the package `unicorn` and the cross compiler.
@@ -7,6 +7,8 @@ is common to both: it is no hardware. Needs the package `unicorn` and the cross 
 import random
 import shutil
 import subprocess
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -33,37 +35,112 @@ if not shutil.which("arm-none-eabi-gcc"):
 arm = pytest.importorskip("unicorn.arm_const")
 
 FLASH, RAM, UNITS = 0x0800_0000, 0x2000_0000, 0x4000_0000
-RCC, GPIOA, GPIOB = 0x4002_1000, 0x4001_0800, 0x4001_0C00
-TIM1, TIM2, TIM4 = 0x4001_2C00, 0x4000_0000, 0x4000_0800
-USART1, SPI1, ADC1, IWDG = 0x4001_3800, 0x4001_3000, 0x4001_2400, 0x4000_3000
-IDR, ODR, BSRR, BRR = 0x08, 0x0C, 0x10, 0x14
+TIM2, TIM4, SPI1, IWDG = 0x4000_0000, 0x4000_0800, 0x4001_3000, 0x4000_3000
 STOP, READY, DIRECTION, IMU_SELECT = 1 << 12, 1 << 13, 1 << 14, 1 << 4
 SR, CNT, CCR1, BDTR, MOE = 0x10, 0x24, 0x34, 0x44, 1 << 15
 ENCODER, SERIAL = 3 << 6, bytes(range(1, 13))
-PERIOD_us, PWM_TOP, RX_SIZE, CAPTURES = 5000, 3600, 1024, 16
+IMU_NAME = 0x75, 0x70  # of an MPU-6500
+PERIOD_us, RX_SIZE, CAPTURES = 5000, 1024, 16
 
 
-def channel(k: int) -> int:
-    return 0x4002_0008 + 20 * (k - 1)
+class Chip(NamedTuple):
+    """What a chip has of its own: addresses of units, and of registers in them."""
+
+    name: str
+    rcc: int
+    clocks: int  # RCC_CFGR
+    causes: int  # RCC_CSR
+    gpioa: int
+    idr: int
+    odr: int
+    bsrr: int
+    tim1: int
+    usart1: int
+    baud_divisor: int  # to 921600
+    adc1: int
+    sent: tuple[int, int]  # of the line's DMA: what is left to send, and from where
+    received: tuple[int, int]
+    captured: tuple[int, int]  # of the wheel's pulses
+    serial: int
+    pwm_top: int
+    clock: float  # Hz, of the PWM
+
+    @property
+    def gpiob(self) -> int:
+        return self.gpioa + 0x400
 
 
-@pytest.fixture(scope="module")
-def image(tmp_path_factory) -> tuple[bytes, dict[str, int]]:
-    folder = tmp_path_factory.mktemp("image")
-    subprocess.run(["make", "-s", "-C", SOURCES, "board", f"BUILD={folder}"], check=True, capture_output=True)
-    elf = folder / "board_stm32f103.elf"
+def _channel(k: int) -> tuple[int, int]:
+    return 0x4002_0008 + 20 * (k - 1) + 4, 0x4002_0008 + 20 * (k - 1) + 12
+
+
+def _stream(dma: int, k: int) -> tuple[int, int]:
+    return dma + 0x10 + 24 * k + 4, dma + 0x10 + 24 * k + 12
+
+
+_DMA1, _DMA2 = 0x4002_6000, 0x4002_6400
+CHIPS = {
+    "stm32f103": Chip(
+        *(
+            "stm32f103",
+            0x4002_1000,
+            0x04,
+            0x24,
+            0x4001_0800,
+            0x08,
+            0x0C,
+            0x10,
+            0x4001_2C00,
+            0x4001_3800,
+            78,
+            0x4001_2400,
+        ),
+        *(_channel(4), _channel(5), _channel(1), 0x1FFF_F7E8, 3600, 72e6),
+    ),
+    "stm32f405": Chip(
+        *(
+            "stm32f405",
+            0x4002_3800,
+            0x08,
+            0x74,
+            0x4002_0000,
+            0x10,
+            0x14,
+            0x18,
+            0x4001_0000,
+            0x4001_1000,
+            91,
+            0x4001_2000,
+        ),
+        *(_stream(_DMA2, 7), _stream(_DMA2, 5), _stream(_DMA1, 1), 0x1FFF_7A10, 4200, 84e6),
+    ),
+}
+
+
+def built(folder: Path, chip: str, *more: str) -> tuple[Chip, bytes, dict[str, int]]:
+    """The image for a chip, and where its symbols lie."""
+    make = ["make", "-s", "-C", SOURCES, "board", f"BUILD={folder}", f"CHIP={chip}", *more]
+    subprocess.run(make, check=True, capture_output=True)
+    elf = folder / f"board_{chip}.elf"
     listed = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout
     symbols = {name: int(value, 16) for value, _, name in map(str.split, listed.splitlines())}
-    return elf.with_suffix(".bin").read_bytes(), symbols
+    return CHIPS[chip], elf.with_suffix(".bin").read_bytes(), symbols
+
+
+@pytest.fixture(scope="module", params=CHIPS)
+def image(tmp_path_factory, request) -> tuple[Chip, bytes, dict[str, int]]:
+    return built(tmp_path_factory.mktemp("image"), request.param)
 
 
 class Board:
     """Processor, memory, and as much of the units as this program looks at."""
 
-    def __init__(self, image: tuple[bytes, dict[str, int]], crystal: bool = True) -> None:
-        code, self.symbols = image
-        self.registers = {RCC: 0x83, GPIOB + IDR: READY, TIM1 + SR: 0}
-        self.imu, self.imu_register, self.imu_answer = {}, None, 0xFF
+    def __init__(self, image: tuple[Chip, bytes, dict[str, int]], crystal: bool = True, imu: int = IMU_NAME[1]) -> None:
+        self.chip, code, self.symbols = image
+        chip = self.chip
+        self.inputs, self.outputs = chip.gpiob + chip.idr, chip.gpiob + chip.odr
+        self.registers = {chip.rcc: 0x83, self.inputs: READY, chip.tim1 + SR: 0}
+        self.imu, self.imu_register, self.imu_answer = {IMU_NAME[0]: imu}, None, 0xFF
         self.volts = {0: 24.0 / 11, 1: 1.65}
         self.us, self.crystal = 0.0, crystal
         self.unplugged = False
@@ -71,10 +148,10 @@ class Board:
         uc = self.uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.mem_map(FLASH, 64 * 1024)
         uc.mem_write(FLASH, code)
-        uc.mem_map(RAM, 20 * 1024)
-        uc.mem_map(0x1FFF_F000, 0x1000)
-        uc.mem_write(0x1FFF_F7E8, SERIAL)
-        uc.mmio_map(UNITS, 0x2_4000, self._read, UNITS, self._write, UNITS)
+        uc.mem_map(RAM, 128 * 1024)
+        uc.mem_map(0x1FFF_0000, 0x1_0000)
+        uc.mem_write(chip.serial, SERIAL)
+        uc.mmio_map(UNITS, 0x2_8000, self._read, UNITS, self._write, UNITS)
         uc.mmio_map(0xE000_E000, 0x1000, self._read, 0xE000_E000, self._write, 0xE000_E000)
         self.stack, self.reset = (int.from_bytes(code[i : i + 4], "little") for i in (0, 4))
         self.asleep = FLASH + code.index(b"\x30\xbf")  # wfi
@@ -90,7 +167,7 @@ class Board:
         """The interrupt, a period after the last; returns what it has sent."""
         self.us += (self.word(TIM2 + CCR1) - self.us) % 65536
         self._run(self.symbols["tick"] | 1)
-        at, n = self.word(channel(4) + 12), self.word(channel(4) + 4)
+        n, at = map(self.word, self.chip.sent)
         return bytes(self.uc.mem_read(at, n))
 
     def _run(self, address: int) -> None:
@@ -100,27 +177,27 @@ class Board:
 
     def hear(self, data: bytes) -> None:
         """Bytes by DMA into the ring."""
-        base = self.word(channel(5) + 12)
+        base = self.word(self.chip.received[1])
         for byte in data:
             self.uc.mem_write(base + self.heard % RX_SIZE, bytes([byte]))
             self.heard += 1
-        self.registers[channel(5) + 4] = RX_SIZE - self.heard % RX_SIZE
+        self.registers[self.chip.received[0]] = RX_SIZE - self.heard % RX_SIZE
 
     def roll(self, at_us: float) -> None:
         """A pulse of the wheel."""
-        base = self.word(channel(1) + 12)
+        base = self.word(self.chip.captured[1])
         self.uc.mem_write(base + 2 * (self.rolled % CAPTURES), (int(at_us) % 65536).to_bytes(2, "little"))
         self.rolled += 1
-        self.registers[channel(1) + 4] = CAPTURES - self.rolled % CAPTURES
+        self.registers[self.chip.captured[0]] = CAPTURES - self.rolled % CAPTURES
 
     def _read(self, uc, offset, size, base) -> int:
-        address = base + offset
+        address, chip = base + offset, self.chip
         value = self.word(address)
-        if address == RCC:  # what is switched on is ready
+        if address == chip.rcc:  # what is switched on is ready
             return value | (value & (1 << 16 | 1 << 24)) << 1 if self.crystal else value
-        if address == GPIOB + IDR and self.unplugged:  # its lines follow their pulls
-            return value & ~ENCODER | self.word(GPIOB + ODR) & ENCODER
-        if address == RCC + 4:
+        if address == self.inputs and self.unplugged:  # its lines follow their pulls
+            return value & ~ENCODER | (ENCODER if self._pulled_up() else 0)
+        if address == chip.rcc + chip.clocks:
             return value | (value & 3) << 2
         if address == TIM2 + CNT:
             self.us += 1
@@ -129,30 +206,35 @@ class Board:
             return 3
         if address == SPI1 + 0x0C:
             return self.imu_answer
-        if address == ADC1:
+        if address == chip.adc1:
             return 2
-        if address == ADC1 + 0x08:
+        if address == chip.adc1 + 0x08:
             return value & ~4
-        if address == ADC1 + 0x4C:
-            return min(4095, round(self.volts[self.word(ADC1 + 0x34)] / 3.3 * 4095))
+        if address == chip.adc1 + 0x4C:
+            return min(4095, round(self.volts[self.word(chip.adc1 + 0x34)] / 3.3 * 4095))
         return value
 
+    def _pulled_up(self) -> bool:
+        if self.chip.name == "stm32f103":
+            return self.word(self.outputs) & ENCODER == ENCODER
+        return self.word(self.chip.gpiob + 0x0C) >> 12 & 15 == 0b0101  # PUPDR of pins 6 and 7
+
     def _write(self, uc, offset, size, value, base) -> None:
-        address = base + offset
+        address, chip = base + offset, self.chip
         port, register = address & ~0x3FF, address & 0x3FF
-        if port in (GPIOA, GPIOB) and register in (BSRR, BRR):
-            on, off = (value & 0xFFFF, value >> 16) if register == BSRR else (0, value)
-            self.registers[port + ODR] = (self.word(port + ODR) | on) & ~off
-            if port == GPIOA and off & IMU_SELECT:
+        if port in (chip.gpioa, chip.gpiob) and register == chip.bsrr:
+            on, off = value & 0xFFFF, value >> 16
+            self.registers[port + chip.odr] = (self.word(port + chip.odr) | on) & ~off
+            if port == chip.gpioa and off & IMU_SELECT:
                 self.imu_register = None  # the next byte names it
         elif address == SPI1 + 0x0C:
             self._exchange(value)
-        elif address == TIM1 + SR:
+        elif address == chip.tim1 + SR:
             self.registers[address] &= value  # writing zeros clears
         elif address == TIM2 + CNT:
             self.us = float(value)
         else:
-            if address == TIM1 + BDTR and self.word(GPIOB + IDR) & STOP:
+            if address == chip.tim1 + BDTR and self.word(self.inputs) & STOP:
                 value &= ~MOE  # the break is stronger
             self.fed += address == IWDG and value == 0xAAAA
             self.registers[address] = value
@@ -168,20 +250,21 @@ class Board:
             self.imu[self.imu_register] = value
 
     def press(self) -> None:
-        self.registers[GPIOB + IDR] |= STOP
-        self.registers[TIM1 + BDTR] &= ~MOE
-        self.registers[TIM1 + SR] = self.word(TIM1 + SR) | 1 << 7
+        tim1 = self.chip.tim1
+        self.registers[self.inputs] |= STOP
+        self.registers[tim1 + BDTR] &= ~MOE
+        self.registers[tim1 + SR] = self.word(tim1 + SR) | 1 << 7
 
     def release(self) -> None:
-        self.registers[GPIOB + IDR] &= ~STOP
+        self.registers[self.inputs] &= ~STOP
 
     @property
     def torque_mNm(self) -> float | None:
         """What the amplifier is told; None while it is off."""
-        if not self.word(TIM1 + BDTR) & MOE:
+        if not self.word(self.chip.tim1 + BDTR) & MOE:
             return None
-        size = 10_000 * self.word(TIM1 + CCR1) / PWM_TOP
-        return -size if self.word(GPIOB + ODR) & DIRECTION else size
+        size = 10_000 * self.word(self.chip.tim1 + CCR1) / self.chip.pwm_top
+        return -size if self.word(self.outputs) & DIRECTION else size
 
 
 @pytest.fixture
@@ -217,8 +300,8 @@ def command(
 
 def test_start(board):
     assert board.torque_mNm is None
-    assert board.word(USART1 + 8) == 78  # 72 MHz / 921600
-    assert board.word(TIM1 + BDTR) & 0x3000 == 0x3000  # the break works, and is active high
+    assert board.word(board.chip.usart1 + 8) == board.chip.baud_divisor
+    assert board.word(board.chip.tim1 + BDTR) & 0x3000 == 0x3000  # the break works, and is active high
     assert board.imu[0x1C] == 8  # +-4 g
     (sample,) = heard(board.tick())
     assert (sample.seq, sample.t_us, sample.status, sample.faults) == (0, 5000, 0, 0)
@@ -232,7 +315,7 @@ def test_without_its_crystal_it_halts(image):
     board.uc.reg_write(arm.UC_ARM_REG_SP, board.stack)
     board.uc.emu_start(board.reset, board.symbols["halt"], count=20_000_000)
     assert board.uc.reg_read(arm.UC_ARM_REG_PC) == board.symbols["halt"]
-    assert board.word(GPIOA) == 0  # no pin is an output
+    assert board.word(board.chip.gpioa) == 0  # no pin is an output
 
 
 def stirred(salt: int, sample: reference_codec.Sample) -> int:
@@ -277,7 +360,7 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
         session = int(firmware["session"])
         firmware["hello_pending"] = 0
         if firmware["enabled"]:
-            assert board.torque_mNm == pytest.approx(1e3 * T, abs=10_000 / PWM_TOP)
+            assert board.torque_mNm == pytest.approx(1e3 * T, abs=10_000 / board.chip.pwm_top)
             enabled += 1
         else:
             assert board.torque_mNm is None
@@ -322,7 +405,7 @@ def test_readings(board):
 
 @pytest.mark.parametrize("lines", [0, 1 << 6, 1 << 7, ENCODER])
 def test_an_unplugged_encoder_is_told_apart_from_one_at_rest(board, lines):
-    board.registers[GPIOB + IDR] = READY | lines
+    board.registers[board.inputs] = READY | lines
     (sample,) = heard(board.tick())
     assert (sample.steer_counts, sample.faults) == (0, 0)
     board.unplugged = True
@@ -339,7 +422,7 @@ PIN, POWER, SOFTWARE, WATCHDOG = (1 << bit for bit in (26, 27, 28, 29))
 )
 def test_hello_says_why_it_started_and_who_it_is(image, flags, cause):
     board = Board(image)
-    board.registers[RCC + 0x24] = flags
+    board.registers[board.chip.rcc + board.chip.causes] = flags
     board.start()
     board.hear(request(1))
     hello, _ = heard(board.tick())
@@ -347,8 +430,8 @@ def test_hello_says_why_it_started_and_who_it_is(image, flags, cause):
 
 
 def test_a_supply_that_came_back_before_the_memory_forgot_is_a_brown_out(board):
-    board.registers[RCC + 0x24] = PIN | POWER
-    board.registers[TIM1 + BDTR] = 0
+    board.registers[board.chip.rcc + board.chip.causes] = PIN | POWER
+    board.registers[board.chip.tim1 + BDTR] = 0
     board.start()
     board.hear(request(1))
     assert heard(board.tick())[0].reset_cause == 2
@@ -382,7 +465,7 @@ def test_wheel(board, interval_us):
 @pytest.mark.parametrize(
     ("cause", "fault"),
     [
-        (lambda board: board.registers.update({GPIOB + IDR: 0}), FAULT_DRIVE),
+        (lambda board: board.registers.update({board.inputs: 0}), FAULT_DRIVE),
         (lambda board: board.imu.update({0x1C: 0}), FAULT_IMU),
         (lambda board: board.imu.update({0x1C: 0xFF}), FAULT_IMU),
         (lambda board: board.registers.update({TIM4 + CNT: 3000}), FAULT_ENCODER),
@@ -402,3 +485,17 @@ def test_faults(board, cause, fault):
     assert board.torque_mNm is None
     if fault == FAULT_IMU:
         assert sample[2:8] == (-32768,) * 6
+
+
+@pytest.mark.parametrize(("name", "fault"), [(0x70, 0), (0x71, 0), (0x98, 0), (0x68, FAULT_IMU), (0xFF, FAULT_IMU)])
+def test_another_inertial_sensor_is_none(image, name, fault):
+    board = Board(image, imu=name)
+    board.start()
+    (sample,) = heard(board.tick())
+    assert sample.faults == fault
+    assert (sample.gyro_x_counts == -32768) == (fault != 0)
+
+
+def test_hello_names_the_board(board):
+    board.hear(request(1))
+    assert heard(board.tick())[0].firmware.startswith(f"riderless {board.chip.name[5:]}".encode())

@@ -16,15 +16,14 @@ import pytest
 from riderless.firmware_interface.calibration import Calibration
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.node.firmware_state import new_firmware
-from riderless.firmware_interface.twins import c_library
-from riderless.firmware_interface.twins.c_library import SOURCES, Readings
-from riderless.firmware_interface.twins.c_node import FirmwareInC
+from riderless.firmware_interface.twins import c_node
+from riderless.firmware_interface.twins.c_node import SOURCES, FirmwareInC, Readings
 from tests.firmware_interface.firmware.test_c_build import STRICT, needs, run
 from tests.firmware_interface.firmware.test_c_firmware import hear, said
 from tests.firmware_interface.firmware.test_c_sequences import Line
 
 try:
-    c_library.build_library()
+    c_node.build_library()
 except DeviceError as problem:
     pytest.skip(str(problem), allow_module_level=True)
 
