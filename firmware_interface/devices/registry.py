@@ -13,6 +13,7 @@ DEVICES = {
     "node": "own_node",
     "vectornav": "vectornav",
     "vesc": "vesc",
+    "vesc_can": "vesc_can",
     "odrive": "odrive",
     "odrive_can": "odrive_can",
     "distance": "place.distance",

@@ -27,6 +27,7 @@ Source: github.com/vedderb/bldc at 7.01: packet.c, commands.c, timeout.c, mc_int
 
 import math
 import struct
+from collections.abc import Callable
 
 import numpy as np
 
@@ -79,9 +80,9 @@ VESC_COUNTS_PER_TURN = 360_000_000  # millionths of a degree
 _GET_VALUES_SELECTIVE = np.int64(VescCommand.GET_VALUES_SELECTIVE)
 _SET_CURRENT, _SET_CURRENT_BRAKE = np.int64(VescCommand.SET_CURRENT), np.int64(VescCommand.SET_CURRENT_BRAKE)
 _SET_RPM, _SET_POS = np.int64(VescCommand.SET_RPM), np.int64(VescCommand.SET_POS)
-_SELECTION = np.int64(sum(1 << value for value in _SELECTED))
+VESC_SELECTION = np.int64(sum(1 << value for value in _SELECTED))
 _ANSWER = np.int64(VALUES.size) + SHORT_OVERHEAD  # bytes of the packet that holds our values
-_HEAD = np.frombuffer(struct.pack(">BBBI", SHORT_PACKET, VALUES.size, _GET_VALUES_SELECTIVE, _SELECTION), np.uint8)
+_HEAD = np.frombuffer(struct.pack(">BBBI", SHORT_PACKET, VALUES.size, _GET_VALUES_SELECTIVE, VESC_SELECTION), np.uint8)
 _IQ_AT, _V_IN_AT, _FAULT_AT, _POSITION_AT, _STATUS_AT = 7, 11, 13, 14, 18  # places in that packet
 _VALUE_MAX = 2.0**31 - 1  # of the field; what may flow the supervisor and the VESC decide
 _ON, _POSITION = 0, 1  # places in the link's memory: ENABLE in the last command, the unwrapped angle
@@ -90,6 +91,28 @@ _TIMEOUT = 1.0  # s, for an answer before the loop
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # a division by zero makes no torque
+def vesc_set_point(link, command):
+    """Turn a command into what a VESC is told: kind of command and its number. Runs inside the tick.
+
+    Parameters
+    ----------
+    link, command
+        As for `link.say`.
+    """
+    if command.kind == COMMAND_KIND_RATE:
+        kind, value = _SET_RPM, command.T_cmd / link.unit
+    elif command.kind == COMMAND_KIND_ANGLE:
+        kind, value = _SET_POS, 1e6 * command.T_cmd / link.unit
+    else:
+        kind, value = _SET_CURRENT, 1e3 * command.T_cmd / link.scale
+    on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(value)
+    value = min(max(value, -_VALUE_MAX), _VALUE_MAX) if on else 0.0
+    link.memory[_ON] = on
+    link.said_seq = command.seq
+    return kind if on else _SET_CURRENT_BRAKE, np.int64(np.rint(value))
+
+
+@njit(cache=True, nogil=True)
 def speak(link, command, send, out):
     """Write the current, speed or position if there is one to ``send``, and the question; returns the bytes.
 
@@ -102,29 +125,20 @@ def speak(link, command, send, out):
     """
     n = np.int64(0)
     if send and link.role & ROLE_DRIVE:
-        if command.kind == COMMAND_KIND_RATE:
-            kind, value = _SET_RPM, command.T_cmd / link.unit
-        elif command.kind == COMMAND_KIND_ANGLE:
-            kind, value = _SET_POS, 1e6 * command.T_cmd / link.unit
-        else:
-            kind, value = _SET_CURRENT, 1e3 * command.T_cmd / link.scale
-        on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(value)
-        value = min(max(value, -_VALUE_MAX), _VALUE_MAX) if on else 0.0
-        n = write_packet(out, n, kind if on else _SET_CURRENT_BRAKE, np.int64(np.rint(value)))
-        link.memory[_ON] = on
-        link.said_seq = command.seq
-    return write_packet(out, n, _GET_VALUES_SELECTIVE, _SELECTION)
+        kind, value = vesc_set_point(link, command)
+        n = write_packet(out, n, kind, value)
+    return write_packet(out, n, _GET_VALUES_SELECTIVE, VESC_SELECTION)
 
 
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick."""
-    return take_packets(link, rx, n, _HEAD, _ANSWER, _take)
+    return take_packets(link, rx, n, _HEAD, _ANSWER, take_vesc_values)
 
 
 @njit(cache=True, nogil=True)
-def _take(link, data, start):
-    """Make the answer at ``start`` the reading. Runs inside the tick."""
+def take_vesc_values(link, data, start):
+    """Make the answer whose packet begins at ``start`` the reading. Runs inside the tick."""
     raw, memory = link.raw, link.memory
     fault, status = data[start + _FAULT_AT], data[start + _STATUS_AT]
     position = high_first_number(data, start + _POSITION_AT, np.int64(4))
@@ -159,12 +173,33 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         For an impossible setting; when nothing or something else answers; when the firmware does not tell its
         status; for a fault, or no supply.
     """
+    return introduce_vesc(port, wants, lambda: vesc_name(port), lambda question: ask_vesc(port, question, 6)[0])
+
+
+def introduce_vesc(
+    port: SerialPort, wants: DeviceRequirements, ask_name: Callable[[], str], ask: Callable[[bytes], bytes]
+) -> Introduction:
+    """Introduce a VESC that is asked in its own way, as `introduce`.
+
+    Parameters
+    ----------
+    port : SerialPort
+    wants : DeviceRequirements
+    ask_name : callable
+        Asks for make, hardware and firmware.
+    ask : callable
+        Returns the payload that answers that of a question; empty if none does.
+
+    Raises
+    ------
+    DeviceError
+    """
     unit = _unit(wants)
     constant, ratio = _positive(wants.settings, "torque_constant_Nm_A"), _positive(wants.settings, "gear_ratio")
     scale, limit = constant * ratio, _positive(wants.settings, "current_limit_A")
-    name = vesc_name(port)
-    answer, _ = ask_vesc(port, struct.pack(">BI", _GET_VALUES_SELECTIVE, _SELECTION), 6)
-    if len(answer) != VALUES.size or int.from_bytes(answer[_SELECTION_TOLD], "big") != _SELECTION:
+    name = ask_name()
+    answer = ask(struct.pack(">BI", _GET_VALUES_SELECTIVE, VESC_SELECTION))
+    if len(answer) != VALUES.size or int.from_bytes(answer[_SELECTION_TOLD], "big") != VESC_SELECTION:
         what = "an answer without it" if answer else "no answer to that question"
         raise DeviceError(
             f"the {name} on {port.path} should tell its status, without which its time-out cannot be proven, but found "
@@ -269,7 +304,11 @@ def _first_answer(port: SerialPort) -> bytes:
 
 def vesc_name(port: SerialPort) -> str:
     """Ask for make, hardware and firmware; raises DeviceError for silence, and for what is no motor controller."""
-    version = _first_answer(port)
+    return name_of_version(port, _first_answer(port))
+
+
+def name_of_version(port: SerialPort, version: bytes) -> str:
+    """Make, hardware and firmware, of the answer to FW_VERSION; raises DeviceError for what is no motor controller."""
     hardware, _, rest = version[3:].partition(b"\0")
     name = " ".join(filter(None, ("VESC", hardware.decode("ascii", errors="replace"))))
     name += f" {version[1]}.{version[2]:02d}"
