@@ -12,7 +12,7 @@
 #include "stm32f103.h"
 #endif
 
-enum { PIN_ENCODER_A = 6, PIN_ENCODER_B = 7 }; /* of PB */
+enum { PIN_ENCODER_SELECT = 0, PIN_ENCODER_A = 6, PIN_ENCODER_B = 7 }; /* of PB */
 enum { PIN_STOP = 12, PIN_DRIVE_READY = 13, PIN_DIRECTION = 14, PIN_LED = 13 }; /* PB12, PB13, PB14, PC13 */
 
 /* the file of the chip */
@@ -33,7 +33,23 @@ void tick(void);                           /* interrupt: a sampling instant */
 __attribute__((noreturn)) void halt(void); /* drive off, for good */
 bool waited_for(const reg *where, uint32_t bits, uint32_t wanted); /* false if it takes more than some ms */
 void delay_ms(uint32_t duration_ms);
+void delay_us(uint32_t duration_us);
+/* Exchange bytes in place over SPI1 with the unit that a pin selects; SPI_CR1_* of clock and speed. */
+bool spi_exchange(struct gpio *port, uint32_t pin, uint32_t mode, uint8_t *bytes, uint32_t n);
 int32_t signed_16(uint32_t bits); /* the low 16, as two's complement */
+
+/* the file of the steer encoder, `make board ENCODER=...` */
+#ifdef ENCODER_AS5047P
+#define STEER_COUNTS_PER_TURN 16384u
+#define STEER_MAX_STEP 1638      /* counts in a period; more is an encoder that cannot be right */
+#define STEER_BOUND_counts 3911u /* 1.5 rad */
+#else
+#define STEER_COUNTS_PER_TURN 20000u /* four per line */
+#define STEER_MAX_STEP 2000
+#define STEER_BOUND_counts 4775u
+#endif
+void steer_start(void);
+uint8_t steer_read(int32_t *counts); /* returns NODE_FAULT_ENCODER or 0; INT32_MIN is no reading */
 
 /* imu_mpu6500.c, to be replaced for another sensor; axes, signs and scale are the sensor's own */
 #define IMU_PIN_SELECT 4u /* PA4 */

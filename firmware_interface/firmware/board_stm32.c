@@ -25,9 +25,6 @@
 #define RATE_LIMIT_mrad_s 6000u
 #define TORQUE_REPORT_mNm_V 10000 /* mN m per V of the drive's monitor */
 #define TORQUE_REPORT_ZERO_mV 1650
-#define STEER_COUNTS_PER_TURN 20000u /* four per line */
-#define STEER_MAX_STEP 2000          /* counts in a period; more is an encoder that cannot be right */
-#define STEER_BOUND_counts 4775u     /* 1.5 rad: the guard's limits may be narrower, never wider */
 #define LEAN_BOUND_mrad 900u
 #define TORQUE_STEP_BOUND_mNm 14000u /* per instant */
 #define WHEEL_PULSES_PER_TURN 60u
@@ -46,7 +43,7 @@ static const struct node_identity identity = {
     .steer_counts_per_turn = STEER_COUNTS_PER_TURN,
     .obeys = 1u << DRIVE_KIND,
     .rate_limit_mrad_s = RATE_LIMIT_mrad_s,
-    .steer_limit_counts = STEER_BOUND_counts,
+    .steer_limit_counts = STEER_BOUND_counts, /* the guard's limits may be narrower, never wider */
     .lean_limit_mrad = LEAN_BOUND_mrad,
     .torque_step_mNm = TORQUE_STEP_BOUND_mNm,
 };
@@ -63,7 +60,6 @@ static const struct node_identity identity = {
 #define CAPTURES 16u  /* pulses of the wheel in a period, and one */
 #define WHEEL_mrad_s_us ((uint32_t)(6283185307ull / WHEEL_PULSES_PER_TURN)) /* rate x time of one pulse */
 #define GUARD (TIM_BDTR_BKE | TIM_BDTR_BKP_HIGH | TIM_BDTR_OSSI | TIM_BDTR_LOCK_1)
-#define PULL_us 20u      /* until 40 kOhm have charged some metres of cable */
 #define SUPPLIED 0x52494445u
 #define FLASH_START ((const uint8_t *)0x08000000u)
 #define PATIENCE 100000u /* turns of a waiting loop, some ms */
@@ -106,6 +102,31 @@ void delay_ms(uint32_t duration_ms)
         while (((TIM2->CNT - start) & 0xFFFFu) < 1000u) {
         }
     }
+}
+
+void delay_us(uint32_t duration_us)
+{
+    const uint32_t begun = TIM2->CNT;
+
+    while (((TIM2->CNT - begun) & 0xFFFFu) <= duration_us) {
+    }
+}
+
+bool spi_exchange(struct gpio *port, uint32_t pin, uint32_t mode, uint8_t *bytes, uint32_t n)
+{
+    bool answered = true;
+
+    SPI1->CR1 = SPI_CR1_SSM | SPI_CR1_SSI | SPI_CR1_MSTR | mode;
+    SPI1->CR1 |= SPI_CR1_SPE;
+    port->BSRR = BIT(pin + 16);
+    for (uint32_t i = 0; i < n && answered; i++) {
+        SPI1->DR = bytes[i];
+        answered = waited_for(&SPI1->SR, SPI_SR_RXNE, SPI_SR_RXNE);
+        bytes[i] = (uint8_t)(SPI1->DR & 0xFFu);
+    }
+    port->BSRR = BIT(pin);
+    SPI1->CR1 &= ~SPI_CR1_SPE;
+    return answered;
 }
 
 int32_t signed_16(uint32_t bits)
@@ -181,48 +202,6 @@ static bool stop_pressed(void)
 
     TIM1->SR = ~TIM_SR_BIF;
     return open || was_open;
-}
-
-/* ---- steer: PB6 and PB7, encoder mode of TIM4 */
-
-static void delay_us(uint32_t duration_us)
-{
-    const uint32_t begun = TIM2->CNT;
-
-    while (((TIM2->CNT - begun) & 0xFFFFu) <= duration_us) {
-    }
-}
-
-/* An encoder at rest drives both lines, high or low. Lines that follow the weak pull of their pins, down and up, have
- * nobody to drive them. */
-static bool encoder_unplugged(void)
-{
-    const uint32_t lines = BIT(PIN_ENCODER_A) | BIT(PIN_ENCODER_B);
-    bool follow;
-
-    encoder_pull(false);
-    delay_us(PULL_us);
-    follow = (GPIOB->IDR & lines) == 0;
-    encoder_pull(true);
-    delay_us(PULL_us);
-    return follow && (GPIOB->IDR & lines) == lines;
-}
-
-static uint8_t steer_read(int32_t *counts)
-{
-    static uint32_t last;
-    static int32_t total; /* zero where power-up found it */
-    const uint32_t now = TIM4->CNT;
-    const int32_t step = signed_16(now - last);
-
-    last = now;
-    total += step;
-    *counts = total;
-    if (step == 0 && encoder_unplugged()) {
-        *counts = INT32_MIN;
-        return NODE_FAULT_ENCODER;
-    }
-    return step > STEER_MAX_STEP || step < -STEER_MAX_STEP ? NODE_FAULT_ENCODER : 0;
 }
 
 /* ---- wheel: PB10, input capture of TIM2, each pulse's time written down by the DMA. It knows no direction. */
@@ -373,11 +352,6 @@ static void line_start(void)
 /* TIM2 at 1 MHz: device clock, sampling instants (channel 1) and the wheel's pulses (channel 3). */
 static void timers_start(void)
 {
-    TIM4->ARR = 0xFFFFu;
-    TIM4->CCMR1 = TIM_CCMR1_CC1S_TI1 | TIM_CCMR1_IC1F(3) | TIM_CCMR1_CC2S_TI2 | TIM_CCMR1_IC2F(3);
-    TIM4->SMCR = TIM_SMCR_ENCODER_BOTH;
-    TIM4->CR1 = TIM_CR1_CEN;
-
     TIM2->PSC = TIM2_HZ / 1000000u - 1u;
     TIM2->ARR = 0xFFFFu;
     TIM2->EGR = TIM_EGR_UG;
@@ -409,6 +383,7 @@ int main(void)
     timers_start();
     adc_start();
     line_start();
+    steer_start();
     imu_start();
     note_start();
     node_init(&node, &identity, &found_at_start);

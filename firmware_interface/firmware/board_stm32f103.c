@@ -39,6 +39,7 @@ void pins_start(void)
         {GPIOA, 9, PIN_OUTPUT_OF_UNIT},  /* line to the computer */
         {GPIOA, 10, PIN_INPUT_PULLED},   /* from it, up */
         {GPIOA, 11, PIN_OUTPUT_OF_UNIT}, /* drive: enable */
+        {GPIOB, PIN_ENCODER_SELECT, PIN_OUTPUT},
         {GPIOB, PIN_ENCODER_A, PIN_INPUT_PULLED}, /* up */
         {GPIOB, PIN_ENCODER_B, PIN_INPUT_PULLED},
         {GPIOB, 10, PIN_INPUT_PULLED},   /* wheel, up */
@@ -50,7 +51,7 @@ void pins_start(void)
 
     AFIO_MAPR = AFIO_MAPR_TIM2_PB10;
     GPIOA->ODR = BIT(IMU_PIN_SELECT) | BIT(6) | BIT(10);
-    GPIOB->ODR = BIT(PIN_ENCODER_A) | BIT(PIN_ENCODER_B) | BIT(10) | BIT(PIN_STOP);
+    GPIOB->ODR = BIT(PIN_ENCODER_SELECT) | BIT(PIN_ENCODER_A) | BIT(PIN_ENCODER_B) | BIT(10) | BIT(PIN_STOP);
     GPIOC->ODR = BIT(PIN_LED);
     for (uint32_t i = 0; i < sizeof pins / sizeof pins[0]; i++) {
         reg *const half = pins[i].pin < 8 ? &pins[i].port->CRL : &pins[i].port->CRH;

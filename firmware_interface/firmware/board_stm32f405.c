@@ -46,6 +46,7 @@ void pins_start(void)
         {GPIOA, 9, PIN_OF_UNIT, PULL_NONE, OF_USART1},       /* line to the computer */
         {GPIOA, 10, PIN_OF_UNIT, PULL_UP, OF_USART1},        /* from it */
         {GPIOA, 11, PIN_OF_UNIT, PULL_NONE, OF_TIM1_OR_TIM2}, /* drive: enable */
+        {GPIOB, PIN_ENCODER_SELECT, PIN_OUTPUT, PULL_NONE, 0},
         {GPIOB, PIN_ENCODER_A, PIN_OF_UNIT, PULL_UP, OF_TIM4},
         {GPIOB, PIN_ENCODER_B, PIN_OF_UNIT, PULL_UP, OF_TIM4},
         {GPIOB, 10, PIN_OF_UNIT, PULL_UP, OF_TIM1_OR_TIM2},          /* wheel */
@@ -56,6 +57,7 @@ void pins_start(void)
     };
 
     GPIOA->ODR = BIT(IMU_PIN_SELECT);
+    GPIOB->ODR = BIT(PIN_ENCODER_SELECT);
     GPIOC->ODR = BIT(PIN_LED);
     for (uint32_t i = 0; i < sizeof pins / sizeof pins[0]; i++) {
         struct gpio *const port = pins[i].port;

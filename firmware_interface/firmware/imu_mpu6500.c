@@ -18,19 +18,7 @@
 /* Exchange bytes in place, the register first. Settings bear 1 MHz, readings 8 MHz of the ICM-20689. */
 static bool exchange(uint8_t *bytes, uint32_t n, uint32_t speed)
 {
-    bool answered = true;
-
-    SPI1->CR1 = SPI_CR1_SSM | SPI_CR1_SSI | SPI_CR1_MSTR | SPI_CR1_CPOL | SPI_CR1_CPHA | speed;
-    SPI1->CR1 |= SPI_CR1_SPE;
-    GPIOA->BSRR = BIT(IMU_PIN_SELECT + 16);
-    for (uint32_t i = 0; i < n && answered; i++) {
-        SPI1->DR = bytes[i];
-        answered = waited_for(&SPI1->SR, SPI_SR_RXNE, SPI_SR_RXNE);
-        bytes[i] = (uint8_t)(SPI1->DR & 0xFFu);
-    }
-    GPIOA->BSRR = BIT(IMU_PIN_SELECT);
-    SPI1->CR1 &= ~SPI_CR1_SPE;
-    return answered;
+    return spi_exchange(GPIOA, IMU_PIN_SELECT, SPI_CR1_CPOL | SPI_CR1_CPHA | speed, bytes, n);
 }
 
 static bool known; /* as a sensor with these registers and scales */

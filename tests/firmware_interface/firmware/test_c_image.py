@@ -36,7 +36,7 @@ arm = pytest.importorskip("unicorn.arm_const")
 
 FLASH, RAM, UNITS = 0x0800_0000, 0x2000_0000, 0x4000_0000
 TIM2, TIM4, SPI1, IWDG = 0x4000_0000, 0x4000_0800, 0x4001_3000, 0x4000_3000
-STOP, READY, DIRECTION, IMU_SELECT = 1 << 12, 1 << 13, 1 << 14, 1 << 4
+STOP, READY, DIRECTION, IMU_SELECT, ENCODER_SELECT = 1 << 12, 1 << 13, 1 << 14, 1 << 4, 1
 SR, CNT, CCR1, BDTR, MOE = 0x10, 0x24, 0x34, 0x44, 1 << 15
 ENCODER, SERIAL = 3 << 6, bytes(range(1, 13))
 IMU_NAME = 0x75, 0x70  # of an MPU-6500
@@ -117,11 +117,11 @@ CHIPS = {
 }
 
 
-def built(folder: Path, chip: str, *more: str) -> tuple[Chip, bytes, dict[str, int]]:
+def built(folder: Path, chip: str, *more: str, suffix: str = "") -> tuple[Chip, bytes, dict[str, int]]:
     """The image for a chip, and where its symbols lie."""
     make = ["make", "-s", "-C", SOURCES, "board", f"BUILD={folder}", f"CHIP={chip}", *more]
     subprocess.run(make, check=True, capture_output=True)
-    elf = folder / f"board_{chip}.elf"
+    elf = folder / f"board_{chip}{suffix}.elf"
     listed = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout
     symbols = {name: int(value, 16) for value, _, name in map(str.split, listed.splitlines())}
     return CHIPS[chip], elf.with_suffix(".bin").read_bytes(), symbols
@@ -130,6 +130,35 @@ def built(folder: Path, chip: str, *more: str) -> tuple[Chip, bytes, dict[str, i
 @pytest.fixture(scope="module", params=CHIPS)
 def image(tmp_path_factory, request) -> tuple[Chip, bytes, dict[str, int]]:
     return built(tmp_path_factory.mktemp("image"), request.param)
+
+
+class AbsoluteEncoder:
+    """An AS5047P by its data sheet: 16 bits a frame, even parity, each answers the one before."""
+
+    def __init__(self) -> None:
+        self.registers = {0x3FFF: 1000, 0x3FFC: 0x180, 0x0001: 0}
+        self.selected, self.frame, self.answer, self.damage, self.unplugged = False, b"", 0, 0, False
+
+    def select(self, selected: bool, settings: int) -> None:
+        if self.selected and not selected:
+            self._obey(int.from_bytes(self.frame, "big"))
+        self.selected, self.frame = selected, b""
+        assert not selected or settings & 3 == 1, "its clock idles low, and it is read at the falling edge"
+
+    def exchange(self, value: int) -> int:
+        said = 0xFFFF if self.unplugged else self.answer ^ self.damage
+        self.frame += bytes([value])
+        return said >> (16 - 8 * len(self.frame)) & 0xFF
+
+    def _obey(self, frame: int) -> None:
+        if len(self.frame) != 2 or frame.bit_count() % 2:
+            self.registers[0x0001] |= 4  # its parity
+        failed = bool(self.registers[0x0001])
+        assert frame & 1 << 14, "nothing is ever written"
+        value = self.registers[frame & 0x3FFF] | failed << 14
+        if frame & 0x3FFF == 0x0001:
+            self.registers[0x0001] = 0
+        self.answer = value | (value.bit_count() % 2) << 15
 
 
 class Board:
@@ -144,6 +173,7 @@ class Board:
         self.volts = {0: 24.0 / 11, 1: 1.65}
         self.us, self.crystal = 0.0, crystal
         self.unplugged = False
+        self.encoder: AbsoluteEncoder | None = None
         self.fed = self.heard = self.rolled = 0
         uc = self.uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.mem_map(FLASH, 64 * 1024)
@@ -227,6 +257,8 @@ class Board:
             self.registers[port + chip.odr] = (self.word(port + chip.odr) | on) & ~off
             if port == chip.gpioa and off & IMU_SELECT:
                 self.imu_register = None  # the next byte names it
+            if port == chip.gpiob and self.encoder and (on | off) & ENCODER_SELECT:
+                self.encoder.select(bool(off & ENCODER_SELECT), self.word(SPI1))
         elif address == SPI1 + 0x0C:
             self._exchange(value)
         elif address == chip.tim1 + SR:
@@ -240,6 +272,9 @@ class Board:
             self.registers[address] = value
 
     def _exchange(self, value: int) -> None:
+        if self.encoder and self.encoder.selected:
+            self.imu_answer = self.encoder.exchange(value)
+            return
         if self.imu_register is None:
             self.imu_register = value
             self.imu_answer = 0xFF
@@ -499,3 +534,71 @@ def test_another_inertial_sensor_is_none(image, name, fault):
 def test_hello_names_the_board(board):
     board.hear(request(1))
     assert heard(board.tick())[0].firmware.startswith(f"riderless {board.chip.name[5:]}".encode())
+
+
+@pytest.fixture(scope="module", params=CHIPS)
+def absolute_image(tmp_path_factory, request):
+    return built(tmp_path_factory.mktemp("absolute"), request.param, "ENCODER=as5047p", suffix="-as5047p")
+
+
+@pytest.fixture
+def absolute(absolute_image) -> Board:
+    board = Board(absolute_image)
+    board.encoder = AbsoluteEncoder()
+    board.start()
+    return board
+
+
+def test_an_absolute_encoder_knows_its_angle_from_the_start_and_counts_turns(absolute):
+    assert heard(absolute.tick())[0].steer_counts == 1000
+    for angle, counts in ((16000, -384), (15000, -1384), (16383, -1), (0, 0), (1500, 1500), (100, 100)):
+        absolute.encoder.registers[0x3FFF] = angle
+        (sample,) = heard(absolute.tick())
+        assert (sample.steer_counts, sample.faults) == (counts, 0)
+    for k in range(1, 20):  # more than a turn
+        absolute.encoder.registers[0x3FFF] = (100 + 1000 * k) % 16384
+        assert heard(absolute.tick())[0].steer_counts == 100 + 1000 * k
+    absolute.hear(request(1))
+    assert heard(absolute.tick())[0].steer_counts_per_turn == 16384
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda encoder: setattr(encoder, "damage", 0x0010),  # a bit on the wire
+        lambda encoder: setattr(encoder, "unplugged", True),
+        lambda encoder: encoder.registers.update({0x3FFC: 0x080}),  # not ready
+        lambda encoder: encoder.registers.update({0x3FFC: 0x380}),  # it cannot compute
+        lambda encoder: encoder.registers.update({0x3FFC: 0x500}),  # its magnet is too near
+        lambda encoder: encoder.registers.update({0x3FFC: 0x9FF}),  # too far
+        lambda encoder: encoder.registers.update({0x0001: 1}),  # it missed a frame
+    ],
+)
+def test_an_absolute_encoder_that_is_not_well_is_no_reading(absolute, spoil):
+    assert heard(absolute.tick())[0].faults == 0
+    spoil(absolute.encoder)
+    (sample,) = heard(absolute.tick())
+    assert (sample.steer_counts, sample.faults) == (-(2**31), FAULT_ENCODER)
+    absolute.encoder.damage, absolute.encoder.unplugged = 0, False
+    absolute.encoder.registers[0x3FFC] = 0x180
+    heard(absolute.tick())
+    (sample,) = heard(absolute.tick())
+    assert (sample.steer_counts, sample.faults) == (1000, 0)
+
+
+def test_an_absolute_encoder_that_jumps_is_a_fault(absolute):
+    heard(absolute.tick())
+    absolute.encoder.registers[0x3FFF] = 4000
+    assert heard(absolute.tick())[0].faults == FAULT_ENCODER
+    assert heard(absolute.tick())[0].faults == 0
+
+
+def test_an_absolute_encoder_of_nothing_but_zeros_is_none(absolute):
+    absolute.encoder.registers = dict.fromkeys(absolute.encoder.registers, 0)
+    assert heard(absolute.tick())[0].faults == FAULT_ENCODER
+
+
+def test_an_inertial_sensor_beside_an_absolute_encoder_is_still_read(absolute):
+    absolute.imu[0x3B], absolute.imu[0x3C] = 1, 2
+    (sample,) = heard(absolute.tick())
+    assert (sample.accel_x_counts, sample.faults) == (258, 0)
