@@ -34,6 +34,7 @@ from riderless.experiments.commands import (
     doctor,
     eig,
     emulate,
+    envelope,
     export,
     faults,
     hazards,
@@ -174,6 +175,7 @@ COMMAND_GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "path": path.path,
         "plan": plan.plan,
         "simulate": simulate.simulate,
+        "envelope": envelope.envelope,
     },
     "Machine": {
         "ports": ports.ports,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riderless.experiments.datatypes import Comparison, Response
-from riderless.experiments.reports.timeline.recorded import envelope
+from riderless.experiments.reports.timeline.recorded import min_max
 from riderless.models.array_types import Array
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 209.0, 160.0  # of the picture, points
@@ -120,7 +120,7 @@ def _envelope_path(across: PictureAxis, up: PictureAxis, t: Array, y: Array) -> 
     t, y : array (n,)
         Times [s] and values.
     """
-    at, low, high = envelope(t, y, ENVELOPE_BINS)
+    at, low, high = min_max(t, y, ENVELOPE_BINS)
     x = across.at(at)
     return _svg_path(np.append(x, x[::-1]), np.append(up.at(high), up.at(low)[::-1])) + "Z"
 

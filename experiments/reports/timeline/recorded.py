@@ -88,11 +88,11 @@ def decimated(t: Array, y: Array, columns: int) -> tuple[Array, Array]:
     """
     if len(y) <= 2 * columns:
         return t, y
-    at, low, high = envelope(t, y, columns)
+    at, low, high = min_max(t, y, columns)
     return np.repeat(at, 2), np.column_stack([low, high]).ravel()
 
 
-def envelope(t: Array, y: Array, bins: int) -> tuple[Array, Array, Array]:
+def min_max(t: Array, y: Array, bins: int) -> tuple[Array, Array, Array]:
     """Find the lowest and highest value in each of at most ``bins`` equal runs of samples; nan counts for nothing.
 
     Returns

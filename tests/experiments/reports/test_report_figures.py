@@ -12,7 +12,7 @@ from riderless.experiments.datatypes import Fit
 from riderless.experiments.reports import eigenvalues, loop
 from riderless.experiments.reports.eigenvalues import plane_figure
 from riderless.experiments.reports.html import typeset_number
-from riderless.experiments.reports.page.window_pictures import PictureAxis, envelope, round_step
+from riderless.experiments.reports.page.window_pictures import PictureAxis, min_max, round_step
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_an_envelope_keeps_every_peak():
     t = np.linspace(0.0, 10.0, 100_001)
     y = np.sin(40 * t)
     y[54_321] = 7.0
-    at, low, high = envelope(t, y, bins=100)
+    at, low, high = min_max(t, y, bins=100)
     assert len(at) == 100
     assert high.max() == 7.0
     assert low.min() == y.min()
