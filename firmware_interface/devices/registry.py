@@ -16,6 +16,7 @@ DEVICES = {
     "vesc_can": "vesc_can",
     "odrive": "odrive",
     "odrive_can": "odrive_can",
+    "moteus": "moteus",
     "distance": "place.distance",
     "nmea": "place.nmea",
     "ubx": "place.ubx",

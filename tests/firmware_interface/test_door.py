@@ -40,7 +40,17 @@ def test_unknown_name():
 
 def test_devices_by_name():
     places, speeds = ("distance", "nmea", "ubx", "camera"), ("treadmill", "vesc_wheel", "odrive_wheel")
-    assert device_names() == ("node", "vectornav", "vesc", "vesc_can", "odrive", "odrive_can", *places, *speeds)
+    assert device_names() == (
+        "node",
+        "vectornav",
+        "vesc",
+        "vesc_can",
+        "odrive",
+        "odrive_can",
+        "moteus",
+        *places,
+        *speeds,
+    )
     assert device("node").name == "node"
     with pytest.raises(DeviceError, match="unknown device 'abacus': the devices are node, "):
         device("abacus")

@@ -18,7 +18,11 @@ from riderless.firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
 from tests.firmware_interface.devices.pairs import READINGS, Pair
 
 PERIODS = 200  # of the loop in one round
-BLIND = {"odrive": 2**-8, "odrive_can": 1.0}  # chance that a checksum misses a damage; the others' are 16 bits
+BLIND = {
+    "odrive": 2**-8,
+    "odrive_can": 1.0,
+    "moteus": 1.0,
+}  # chance that a checksum misses a damage; the others' are 16 bits
 FIELDS = ("gyro_counts", "accel_counts", "steer_counts", "wheel_mrad_s", "torque_mNm", "bus_mV")
 
 

@@ -21,7 +21,9 @@ def step(settings, state, signals, reference, out):
 """
 
 
-@pytest.mark.parametrize("name", ["vectornav-vesc", "vectornav-odrive", "vectornav-odrive-can", "vectornav-vesc-can"])
+@pytest.mark.parametrize(
+    "name", ["vectornav-vesc", "vectornav-odrive", "vectornav-odrive-can", "vectornav-vesc-can", "vectornav-moteus"]
+)
 def test_a_rig_of_several_ports_flies_with_all_its_devices(riderless, tmp_path, name):  # noqa: F811
     rig = str(DOCS / "rigs" / f"{name}.toml")
     out = str(tmp_path / "run")
