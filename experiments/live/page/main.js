@@ -11,6 +11,7 @@ import * as play from "./parts/play.js";
 import * as pose from "./parts/pose.js";
 import * as replay from "./parts/replay.js";
 import * as side from "./parts/side.js";
+import * as span from "./parts/span.js";
 import * as speeds from "./parts/speeds.js";
 import * as top from "./parts/top.js";
 import * as traces from "./parts/traces.js";
@@ -100,4 +101,4 @@ function begin() {
 }
 
 if (typeof WebSocket === "function" && typeof ResizeObserver === "function") begin();
-globalThis.riderless = { measured, store };
+globalThis.riderless = { measured, shown: span.shown, store };

@@ -1,33 +1,39 @@
-// Lean, steer, command and speed over the last 10, 30 or 120 s, with kicks, verdicts and windows marked.
+// What was measured over time: the signals that a person chooses, with kicks, verdicts and limits marked.
 
 import uPlot from "../vendor/uplot.js";
 import { RUNNING, store } from "../store.js";
 import { $, DEG, colour, element, number, say } from "../words.js";
+import * as span from "./span.js";
 
-const SPANS = [10, 30, 120]; // s
 const MARKED = { kick: "kick", verdict: "verdict", fault: "verdict", stop: "verdict", cause: "verdict" };
 const SYNC = "time";
 
+const chosen = new Set(["phi", "delta", "torque", "v"]);
 let plots = [];
-let span = SPANS[0];
 let drawnFor = "";
 let drawnAt = -Infinity;
+let run = "";
 
 export function start() {
-  $("spans").replaceChildren(...SPANS.map((s) => {
-    const button = element("button", { type: "button", "aria-pressed": String(s === span) }, `${s} s`);
-    button.addEventListener("click", () => choose(s));
-    button.dataset.span = s;
-    return button;
-  }));
+  span.start();
   new ResizeObserver(fit).observe($("traces"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => store.hello && onHello());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => store.hello && build());
 }
 
-function choose(wanted) {
-  span = wanted;
-  drawnFor = "";
-  for (const button of $("spans").children) button.setAttribute("aria-pressed", String(Number(button.dataset.span) === wanted));
+/** Signals that can be drawn: what it is called, its column, unit, scale, limit, least half range and colour. */
+function signals() {
+  const { command_unit: unit, limits } = store.hello;
+  const command = { "N m": ["torque", "N m", 1], "rad/s": ["steer rate told", "deg/s", DEG], rad: ["steer told", "deg", DEG] }[unit];
+  return [
+    ["lean", "phi", "deg", DEG, limits.lean, 1, "blue"],
+    ["lean rate", "phi_dot", "deg/s", DEG, NaN, 2, "blue"],
+    ["steer", "delta", "deg", DEG, limits.steer, 1, "orange"],
+    ["steer rate", "delta_dot", "deg/s", DEG, NaN, 2, "orange"],
+    [command[0], "torque", command[1], command[2], limits.command, 0.5, "vermillion"],
+    ["speed", "v", "m/s", 1, NaN, 0.2, "green"],
+    ["place", "y", "m", 1, NaN, 0.1, "purple"],
+    ["heading", "psi", "deg", DEG, NaN, 1, "purple"],
+  ].map(([name, column, unit, scale, limit, least, hue]) => ({ name, column, unit, scale, limit: limit * scale, least, hue }));
 }
 
 function size() {
@@ -43,43 +49,54 @@ function fit() {
 }
 
 export function onHello() {
-  const unit = store.hello.command_unit;
-  const limits = store.hello.limits;
-  const command = { "N m": ["torque, N m", 1], "rad/s": ["steer rate, deg/s", DEG], rad: ["steer angle, deg", DEG] }[unit] ?? [unit, 1];
-  for (const plot of plots) plot.chart.destroy();
-  plots = [
-    made("lean, deg", "phi", DEG, limits.lean, 1, "blue"),
-    made("steer, deg", "delta", DEG, limits.steer, 1, "orange"),
-    made(command[0], "torque", command[1], limits.command, 0.5, "vermillion"),
-    made("speed, m/s", "v", 1, NaN, 0.2, "green"),
-  ];
-  $("traces").replaceChildren(...plots.map((plot) => plot.holder));
-  fit();
-  say($("trace-key"), "Broken lines: limits. ▲ kick, ■ verdict or stop; shaded: not under control.");
+  span.onHello(run === store.hello.run);
+  run = store.hello.run;
+  $("signals").replaceChildren(...signals().map(({ name, column }) => {
+    const button = element("button", { type: "button", "aria-pressed": String(chosen.has(column)) }, name);
+    button.dataset.column = column;
+    button.addEventListener("click", () => choose(column, button));
+    return button;
+  }));
+  say($("trace-key"), "Broken lines: limits. ▲ kick, ■ verdict or stop; shaded: not under control. Wheel or pinch zooms, a drag moves, a double click goes back; keys: + − ← → Home.");
+  build();
 }
 
-function made(title, column, scale, limit, least, hue) {
+function choose(column, button) {
+  if (chosen.has(column) && chosen.size > 1) chosen.delete(column); else chosen.add(column);
+  button.setAttribute("aria-pressed", String(chosen.has(column)));
+  build();
+}
+
+function build() {
+  const drawn = signals().filter((signal) => chosen.has(signal.column));
+  for (const plot of plots) plot.chart.destroy();
+  plots = drawn.map((signal, i) => made(signal, i === drawn.length - 1));
+  $("traces").replaceChildren(...plots.map((plot) => plot.holder));
+  $("traces").setAttribute("aria-label", `${drawn.map((signal) => signal.name).join(", ")} over time: plus and minus zoom, arrows move, Home goes back`);
+  fit();
+}
+
+function made(signal, last) {
   const holder = element("div", { class: "trace" });
-  const last = column === "v";
-  const plot = { holder, column, scale, limit: limit * scale, least, last };
+  const plot = { ...signal, holder };
   const ink = colour("ink-soft"), grid = { stroke: colour("line"), width: 1 }, font = "11px system-ui, sans-serif";
   plot.chart = new uPlot({
     ...size(),
     title: "",
     legend: { show: false },
-    cursor: { sync: { key: SYNC }, drag: { x: false, y: false }, points: { size: 6 } },
+    cursor: { sync: { key: SYNC }, drag: { x: false, y: false }, points: { size: 6 }, bind: { dblclick: () => null } },
     padding: [8, 8, 6, 0],
     scales: { x: { time: false, auto: false }, y: { auto: false } },
     axes: [
       { show: true, stroke: ink, grid, ticks: { show: false }, font, size: last ? 24 : 0, space: 60,
-        values: last ? (u, values) => values.map((v) => `${number(v, 0)} s`) : () => [] },
+        values: last ? (u, values) => values.map((v) => `${number(v, decimals(values))} s`) : () => [] },
       { stroke: ink, grid, ticks: { show: false }, font, size: 44, space: 28,
         values: (u, values) => values.map((v) => number(v, decimals(values))) },
     ],
-    series: [{}, { stroke: colour(hue), width: 1.6, points: { show: false }, spanGaps: false }],
+    series: [{}, { stroke: colour(signal.hue), width: 1.6, points: { show: false }, spanGaps: false }],
     hooks: { drawAxes: [(u) => shade(u)], draw: [(u) => marks(u, plot)] },
   }, [[], []], holder);
-  holder.prepend(element("span", { class: "trace-name" }, title));
+  holder.prepend(element("span", { class: "trace-name" }, `${signal.name}, ${signal.unit}`));
   return plot;
 }
 
@@ -141,13 +158,14 @@ export function draw(now) {
   if (!plots.length || !store.rows.end) return;
   const { width } = size();
   if (width < 130 && !$("traces").clientWidth) return;
-  const pixel = (1000 * span) / width; // ms: drawing more often moves nothing
-  if (now - drawnAt < Math.min(pixel, 250) && drawnFor) return;
-  const key = `${store.version.rows} ${span} ${width}`;
+  const [from, to] = span.shown();
+  const key = `${from} ${to} ${width} ${span.follows() ? store.version.rows : store.version.events}`;
   if (key === drawnFor) return;
+  const pixel = (1000 * (to - from)) / width; // ms: drawing more often moves nothing
+  if (span.follows() && drawnFor && now - drawnAt < Math.min(pixel, 250)) return;
   drawnFor = key;
   drawnAt = now;
-  const to = store.rows.t[store.rows.last], from = to - span;
+  for (const button of $("signals").children) button.hidden = !(chosen.has(button.dataset.column) || Number.isFinite(store.rows.now(button.dataset.column)));
   const data = store.rows.drawn(plots.map((plot) => plot.column), from, to, Math.ceil(width / 1.5));
   plots.forEach((plot, i) => {
     const y = data[i + 1].map((value) => (value === null ? null : value * plot.scale));
@@ -169,7 +187,7 @@ function range(values, plot) {
     if (value > high) high = value;
   }
   if (!(low <= high)) return [-plot.least, plot.least];
-  if (plot.last) {
+  if (plot.column === "v") {
     const middle = Math.round((low + high) * 2.5) / 5, half = Math.max(plot.least, 1.1 * Math.max(high - middle, middle - low));
     return [middle - round(half), middle + round(half)];
   }

@@ -4,6 +4,7 @@ import http.server
 import threading
 from math import degrees, radians
 
+import numpy as np
 import pytest
 
 from riderless.experiments.live.schema import ConditionRow, LiveCampaign, LiveStatus, Obstacle, as_text
@@ -140,6 +141,46 @@ def test_events_have_a_panel_as_soon_as_there_is_one(browser, teller):
         assert page.is_hidden("#events")
         teller.event("kick", "kicked to the left, 4.0 N s")
         page.wait_for_selector("#events >> text=kicked to the left, 4.0 N s")
+
+
+def shown(page):
+    """Beginning and end of the traces [s]."""
+    return np.array(page.evaluate("riderless.shown()"))
+
+
+def test_signals_are_chosen_and_time_is_zoomed_and_moved(browser, teller):
+    with a_page(browser, teller.address) as page:
+        page.wait_for_selector('#traces >> text="lean, deg"')
+        assert page.locator("#traces").get_by_text("lean rate").count() == 0
+        assert page.is_hidden('#signals >> text="heading"'), "nothing measures it"
+        page.click('#signals >> text="lean rate"')
+        page.click('#signals >> text="speed"')
+        names = ["lean, deg", "lean rate, deg/s", "steer, deg", "torque, N m"]
+        assert page.locator(".trace-name").all_inner_texts() == names
+        await_that(lambda: page.evaluate("riderless.store.rows.now('t') - riderless.store.rows.t[0]") > 6.0)
+
+        middle = page.locator(".u-over").first.bounding_box()
+        x, y = middle["x"] + 0.9 * middle["width"], middle["y"] + 20
+        page.mouse.move(x, y)
+        page.mouse.wheel(0, -500)
+        await_that(lambda: page.get_attribute("#follow", "aria-pressed") == "false")
+        zoomed = shown(page)
+        assert np.diff(zoomed) == pytest.approx(10.0 / np.e, rel=0.01)
+        page.mouse.down()
+        page.mouse.move(x + 0.2 * middle["width"], y, steps=3)
+        page.mouse.up()
+        moved = shown(page)
+        assert moved - zoomed == pytest.approx(2 * [-0.2 * 10.0 / np.e], abs=0.1)
+        page.wait_for_timeout(300)
+        assert (shown(page) == moved).all(), "it stands still while the machine goes on"
+        page.focus("#traces")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("-")
+        assert np.diff(shown(page)) == pytest.approx(1.25 * np.diff(moved))
+        page.mouse.dblclick(x, y)
+        assert page.get_attribute("#follow", "aria-pressed") == "true"
+        assert np.diff(shown(page)) == pytest.approx(10.0)
+        assert not teller.asked
 
 
 @pytest.mark.slow
