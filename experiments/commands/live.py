@@ -25,6 +25,7 @@ def live(
         Path | None,
         typer.Argument(help="Finished run, or a log of others, to look at again; without one, the run that goes on."),
     ] = None,
+    other: Annotated[Path | None, typer.Argument(help="Another to lay over it in the traces.")] = None,
     mapping: Annotated[
         str, typer.Option("--mapping", "-m", help="Of a log of others: TOML file that says which column is what.")
     ] = "",
@@ -76,8 +77,8 @@ def live(
     for law in controller or ():
         know_law(law)
         if run is not None:
-            require_law_of(law, [run])
-    player = Player(run, **how) if run is not None else None
+            require_law_of(law, [run, *([other] if other else [])])
+    player = Player(run, other, **how) if run is not None else None
     if controller and run is not None and (wanted := law_wanted(run_of(run).header)):
         raise InputError(wanted)
     with ExitStack() as stack:

@@ -102,12 +102,21 @@ class ShownWindow(_Message):
     rejected: bool = False
 
 
+class ShownRun(_Message):
+    """Finished run, and times [s] at which another is laid over it, by what happens then."""
+
+    name: str
+    command_unit: str = "N m"
+    zeros: dict[str, float] = {}
+
+
 class ReplayLine(_Message):
-    """Time line of a finished run."""
+    """Time line of a finished run, and the runs that are drawn over time: it, and one that is laid over it."""
 
     start: float
     end: float
     windows: list[ShownWindow] = []
+    runs: list[ShownRun] = []
 
 
 class LiveHello(_Message):
@@ -155,6 +164,16 @@ class LiveRows(_Message):
     psi: NumberColumn
     state: list[int]  # 0 DISARMED, 1 CHECK, 2 ARMED, 3 RUNNING, 4 RAMPDOWN, 5 FAULT
     cause: list[int]  # `riderless.hil.loop.states.Cause`
+
+
+class LiveTrace(_Message):
+    """Stretch of a finished run, for the page that asked for it."""
+
+    type: Literal["trace"] = "trace"
+    page: str
+    run: int
+    gap: float  # s between two rows, beyond which nothing is known between them
+    rows: LiveRows
 
 
 class LiveStatus(_Message):
@@ -318,9 +337,23 @@ class PagePace(_Message):
     pace: float = Field(ge=0.0, le=10.0)
 
 
-PageMessage = PageStop | PageHere | PageKick | PageWind | PageSpeed | PageFault | PageController | PageSeek | PagePace
+class PageView(_Message):
+    """Stretch of a finished run [s] that a page draws; it gives itself a name."""
+
+    type: Literal["view"]
+    page: str = Field(max_length=24)
+    run: int = Field(ge=0, le=1)
+    t_start: float = Field(ge=-1e9, le=1e9)
+    t_end: float = Field(ge=-1e9, le=1e9)
+
+
+PageMessage = (
+    PageStop | PageHere | PageKick | PageWind | PageSpeed | PageFault | PageController | PageSeek | PagePace | PageView
+)
 PAGE_MESSAGES: TypeAdapter[PageMessage] = TypeAdapter(Annotated[PageMessage, Field(discriminator="type")])
-ServerMessage = LiveHello | LiveRows | LiveStatus | LiveEvent | LiveFit | LiveCampaign | LiveHeard | LiveBeat
+ServerMessage = (
+    LiveHello | LiveRows | LiveTrace | LiveStatus | LiveEvent | LiveFit | LiveCampaign | LiveHeard | LiveBeat
+)
 SERVER_MESSAGES: TypeAdapter[ServerMessage] = TypeAdapter(Annotated[ServerMessage, Field(discriminator="type")])
 
 

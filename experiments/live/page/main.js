@@ -101,4 +101,4 @@ function begin() {
 }
 
 if (typeof WebSocket === "function" && typeof ResizeObserver === "function") begin();
-globalThis.riderless = { measured, shown: span.shown, store };
+globalThis.riderless = { measured, drawn: traces.drawn, shown: span.shown, store };

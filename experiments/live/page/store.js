@@ -1,15 +1,18 @@
-// What the page knows: the last 120 s of rows, the newest digest, events, fits. Parts read it; only link.js writes it.
+// What the page knows: the last 120 s of rows, stretches of finished runs, the newest digest, events, fits.
+// Parts read it; only link.js writes it.
 
 const COLUMNS = ["phi", "delta", "phi_dot", "delta_dot", "torque", "v", "y", "psi", "state"];
 const KEPT_S = 125;
 const GAP_S = 0.3;
 const MOST_EVENTS = 200;
 const MOST_FITS = 500;
+export const PAGE = crypto.getRandomValues(new Uint32Array(1))[0].toString(16); // its name where it asks for itself alone
 export const RUNNING = 3; // of `state` in the rows: the controller's wish, within limits
 
 class Rows {
-  constructor(rate) {
-    this.most = Math.ceil(KEPT_S * Math.min(Math.max(rate, 20), 1000));
+  constructor(most, gap = GAP_S) {
+    this.most = most;
+    this.gap = gap;
     this.t = new Float64Array(2 * this.most);
     for (const name of COLUMNS) this[name] = new Float32Array(2 * this.most);
     this.clear();
@@ -68,9 +71,9 @@ class Rows {
     while (i < until) {
       const stop = Math.max(this.at(from + width * (Math.floor((this.t[i] - from) / width) + 1)), i + 1);
       let end = Math.min(stop, until);
-      for (let j = i + 1; j < end; j++) if (this.t[j] - this.t[j - 1] > GAP_S) end = j;
+      for (let j = i + 1; j < end; j++) if (this.t[j] - this.t[j - 1] > this.gap) end = j;
       const two = end - i > 1;
-      if (out[0].length && this.t[i] - this.t[i - 1] > GAP_S) { // nothing is known between two runs
+      if (out[0].length && this.t[i] - this.t[i - 1] > this.gap) { // nothing is known between two runs
         out[0].push(this.t[i - 1] + 1e-6);
         for (let n = 1; n < out.length; n++) out[n].push(null);
       }
@@ -93,19 +96,21 @@ class Rows {
   }
 }
 
+const kept = (rate) => new Rows(Math.ceil(KEPT_S * Math.min(Math.max(rate, 20), 1000)));
 const finite = (value) => (Number.isFinite(value) ? value : null);
 
 export const store = {
   hello: null,
   status: null,
-  rows: new Rows(200),
+  rows: kept(200),
+  traces: [], // rows of finished runs, as far as this page has asked for them
   events: [],
   fits: [],
   campaign: null,
   newsAt: null, // ms, performance.now() of the last message that carried news
   newsClock: null, // the wall's clock then, for people
   refused: "", // why the server does not want this page
-  version: { hello: 0, status: 0, events: 0, fits: 0, campaign: 0, rows: 0 },
+  version: { hello: 0, status: 0, events: 0, fits: 0, campaign: 0, rows: 0, trace: 0 },
 
   take(message) {
     const kind = message.type;
@@ -113,7 +118,7 @@ export const store = {
     if (kind === "hello") {
       const same = message.kind !== "replay" && JSON.stringify(this.hello) === JSON.stringify(message);
       this.hello = message;
-      if (!same) this.rows = new Rows(message.row_rate ?? 100); // else the link was cut for a while
+      if (!same) this.rows = kept(message.row_rate ?? 100); // else the link was cut for a while
       this.events = [];
       this.fits = [];
       this.campaign = null;
@@ -121,6 +126,10 @@ export const store = {
       this.version.events = this.version.fits = 0;
     } else if (kind === "rows") {
       this.rows.push(message, this.isReplay);
+    } else if (kind === "trace") {
+      if (message.page !== PAGE) return;
+      this.traces[message.run] = new Rows(message.rows.t.length + 1, message.gap);
+      this.traces[message.run].push(message.rows);
     } else if (kind === "status") {
       this.status = message;
     } else if (kind === "event") {

@@ -5,189 +5,28 @@ A finished run, or a log of others, at any pace, from any time.
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from riderless.experiments.datatypes import Response
 from riderless.experiments.live.fits import Fitter, FoundFits
-from riderless.experiments.live.hello import bicycle_fields, hello_of, law_wanted, limit_values
 from riderless.experiments.live.launch import LiveServerProcess
-from riderless.experiments.live.narrator import Narrator
+from riderless.experiments.live.replay.recordings import recording_to_show
 from riderless.experiments.live.rows import CODES, MOST_ROWS_PER_SECOND, SHOWN
 from riderless.experiments.live.schema import (
     ROW_COLUMNS,
     LiveEvent,
     LiveHello,
     LiveRows,
-    LiveStatus,
+    LiveTrace,
     ReplayLine,
+    ShownRun,
     as_text,
 )
-from riderless.experiments.recordings.read import is_run, read_recording, refuse_unused
-from riderless.experiments.recordings.runs import run_of
-from riderless.hil.loop.limits import Limits
-from riderless.hil.loop.states import Cause, State
-from riderless.models.errors import InputError
-
-# Recordings for replay on a page.
-
-_NO_LIMITS = "the log names no limits: those are drawn that a rig has by default"
-
-
-class _ShownRecording(Protocol):
-    """Recording that a `Player` plays.
-
-    Attributes
-    ----------
-    rows : array of records
-        With ``t_host`` [s] and what else of `SHOWN` and `CODES` there is.
-    rate : float
-        Of the rows [Hz].
-    """
-
-    rows: Any
-    rate: float
-
-    def hello(self, line: ReplayLine) -> LiveHello:
-        """First message, with a time line."""
-
-    def events(self) -> list[LiveEvent]:
-        """Marks that the recording holds."""
-
-    def status(self, row: np.void, **about: Any) -> LiveStatus:
-        """Digest of a row."""
-
-
-class OwnRun:
-    """Run of ours, by its folder or log; raises InputError where there is none, or an empty one."""
-
-    def __init__(self, path: Path) -> None:
-        self._run = run_of(path)
-        self.rows: Any = self._run.ticks
-        if len(self.rows) < 2:
-            raise InputError(f"wanted a run with rows to look at, found {len(self.rows)} in {path}: give another")
-        self.rate = float(self._run.header.rig.rate)
-        self._narrator = Narrator(self._run.header, float(self.rows["t_host"][0]))
-
-    def hello(self, line: ReplayLine) -> LiveHello:
-        """Describe the run."""
-        header = self._run.header
-        title, can = header.label or self._run.folder.name, ["seek", "pace"]
-        return hello_of(header, kind="replay", title=title, run=str(self._run.folder), can=can, replay=line)
-
-    def events(self) -> list[LiveEvent]:
-        """Markers of the log in the order of time, and why nothing can be fitted where a law is wanted."""
-        markers = sorted(self._run.markers, key=lambda marker: marker.t)  # older logs write a late tick at the end
-        shown = [self._narrator.marker(marker.t, marker.kind, marker.text) for marker in markers]
-        wanted = law_wanted(self._run.header)
-        notes = [LiveEvent(t=None, kind="note", text=wanted)] if wanted else []
-        return notes + [event for event in shown if event is not None]
-
-    def status(self, row: np.void, **about: Any) -> LiveStatus:
-        """Digest of a row, in the supervisor's words; of a stop the log knows who asked for it."""
-        if row["cause"] == Cause.OPERATOR_STOP:
-            about = {"why": self._run.stop.cause, **about}
-        return self._narrator.status(row, recording=str(self._run.folder), **about)
-
-
-class _ForeignLog:
-    """Log of others as it was read; what it did not measure is not shown.
-
-    Parameters
-    ----------
-    path : Path
-        Where it lies.
-    response : Response
-        What was read there.
-
-    Raises
-    ------
-    InputError
-        No bicycle is named that could be drawn and predicted, or there are no rows.
-    """
-
-    def __init__(self, path: Path, response: Response) -> None:
-        if len(response.t) < 2:
-            raise InputError(f"wanted a log with rows to look at, found {len(response.t)} in {path}: give another")
-        if response.bicycle is None:
-            raise InputError(
-                f"wanted the bicycle that {path} was recorded with, to draw and predict it, found none: name it by "
-                "--bicycle"
-            )
-        self._path, self._response, self._bicycle = path, response, response.bicycle
-        self.rate = 1.0 / response.dt
-        self.rows = rows_of(response)
-
-    def hello(self, line: ReplayLine) -> LiveHello:
-        """Describe the log."""
-        limits = limit_values(Limits(), "torque")
-        return LiveHello(
-            kind="replay",
-            title=self._path.name,
-            label=self._response.label if self._response.label != self._path.name else "",
-            run=str(self._path),
-            rate=self.rate,
-            row_rate=min(self.rate, 100.0),
-            limits=limits,
-            limit_reasons=dict.fromkeys(("lean", "steer", "torque", "speed_min", "speed_max"), _NO_LIMITS),
-            command_unit=self._response.command_unit,  # type: ignore[arg-type]
-            can=["seek", "pace"],
-            replay=line,
-            **bicycle_fields(self._bicycle, None),
-        )
-
-    def events(self) -> list[LiveEvent]:
-        """Its markers, and what was found wrong or doubtful in it."""
-        zero = float(self._response.t[0])
-        notes = [LiveEvent(t=m.t - zero, kind="note", text=m.text or m.kind) for m in self._response.markers]
-        return [LiveEvent(t=None, kind="note", text=remark) for remark in self._response.remarks] + notes
-
-    def status(self, row: np.void, **about: Any) -> LiveStatus:
-        """Digest of a row: it knows no states."""
-        state = "recorded with another program: no state was told"
-        t = float(row["t_host"]) - float(self.rows["t_host"][0])
-        return LiveStatus(t=t, state=state, recording=str(self._path), **about)
-
-
-def rows_of(response: Response) -> np.ndarray:
-    """Rows (n,) with the columns that a page shows, by their names in our logs; not a number where not measured."""
-    rows = np.zeros(
-        len(response.t), [("t_host", "f8"), *((name, "f8") for name in SHOWN.values()), *((c, "i8") for c in CODES)]
-    )
-    for name in SHOWN.values():
-        rows[name] = np.nan
-    rows["t_host"], rows["v_est"] = response.t, response.v
-    measured = {"phi_est": response.phi, "delta_est": response.delta, "T_cmd": response.T_delta}
-    if response.phi_dot_unit == "rad/s":
-        measured["phi_dot_est"] = response.phi_dot
-    for name, values in measured.items():
-        if values is not None:
-            rows[name] = values
-    rows["state"] = int(State.RUNNING)  # nothing tells when its controller was off, so nothing is shaded
-    return rows
-
-
-def _recording_to_show(path: Path, **how: Any) -> _ShownRecording:
-    """Read what is to be shown again.
-
-    Parameters
-    ----------
-    path : Path
-        Run folder, log, or a file of others.
-    **how
-        As `read_recording` takes it: mapping, preset, bicycle, trust.
-
-    Raises
-    ------
-    InputError
-    """
-    if is_run(path) or not path.exists():
-        refuse_unused(0, **how)
-        return OwnRun(path)
-    return _ForeignLog(path, read_recording(path, **how))
-
+from riderless.hil.logs.stored_rows import whole_columns
+from riderless.hil.loop.states import State
 
 # Rows of a log as the messages that pages read.
 
@@ -210,15 +49,71 @@ def rows_message(rows: np.ndarray, zero: float) -> LiveRows:
 FRAME = 1.0 / 30.0  # s
 STATUS_EVERY = 0.1  # s
 LEAD_SHOWN = 10.0  # s before the place that was sought which a page gets with it
+MOST_DRAWN = 2400  # rows of a stretch that a page draws
+LOST_AFTER = 0.3  # s between two rows of a log, beyond which nothing is known in between
+
+
+class _DrawnRun:
+    """Recording as a page draws it over time.
+
+    Parameters
+    ----------
+    path : Path
+    **how
+        As of `Player`.
+    """
+
+    def __init__(self, path: Path, **how: Any) -> None:
+        self.path, self.recording = path, recording_to_show(path, **how)
+        clock = np.asarray(self.recording.rows["t_host"][:], dtype=float)
+        self.zero = float(clock[0])
+        self.times = clock - self.zero
+        self.found: FoundFits | None = None
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        names = self.recording.rows.dtype.names or ()
+        wanted = ["t_host", *(name for name in (*SHOWN.values(), *CODES) if name in names)]
+        return np.asarray(whole_columns(self.recording.rows, wanted)[wanted])
+
+    def zeros(self) -> dict[str, float]:
+        """Times [s] at which another run can be laid over it."""
+        controlled = self.times[self._columns["state"] == State.RUNNING]
+        kicks = [event.t for event in self.recording.events() if event.kind == "kick" and event.t is not None]
+        kicks = kicks or [window.t_start for window in (self.found.windows if self.found else ())]
+        named = {"under control": controlled[:1], "first kick": sorted(kicks)[:1], "first row": [0.0]}
+        return {name: float(t[0]) for name, t in named.items() if len(t)}
+
+    def stretch(self, t_start: float, t_end: float) -> tuple[LiveRows, float]:
+        """Rows between two times [s], and the time [s] between two of them that is a gap.
+
+        Of more rows than a page can draw it has the least and the greatest of each column, in their order.
+        """
+        first, last = np.searchsorted(self.times, [t_start, t_end])
+        rows = self._columns[max(first - 1, 0) : last + 1]
+        each = -(-2 * len(rows) // MOST_DRAWN)
+        if each <= 2:
+            return rows_message(rows, self.zero), LOST_AFTER
+        whole = rows[: len(rows) // each * each].reshape(-1, each)
+        thinned = np.empty((len(whole), 2), rows.dtype)
+        for name in rows.dtype.names or ():
+            values = whole[name]
+            unknown = ~np.isfinite(values)
+            ends = np.argmin(np.where(unknown, np.inf, values), 1), np.argmax(np.where(unknown, -np.inf, values), 1)
+            thinned[name] = np.take_along_axis(values, np.sort(np.transpose(ends), 1), 1)
+        gap = LOST_AFTER + 2.0 * float(np.median(np.ptp(whole["t_host"], 1)))
+        return rows_message(thinned.ravel(), self.zero), gap
 
 
 class Player:
-    """Player of one recording.
+    """Player of one recording, over which another may be laid.
 
     Parameters
     ----------
     path : Path
         Run folder, log, or a file of others.
+    other : Path or None
+        Another, drawn over time beside the first.
     **how
         As `riderless.experiments.recordings.read.read_recording` takes it: mapping, preset, bicycle, trust.
 
@@ -228,31 +123,35 @@ class Player:
         There is nothing to read, or nothing in it.
     """
 
-    def __init__(self, path: Path, **how: Any) -> None:
+    def __init__(self, path: Path, other: Path | None = None, **how: Any) -> None:
         self._server: LiveServerProcess
-        self._path, self._how = path, how
-        self.recording = _recording_to_show(path, **how)
-        self._times = np.asarray(self.recording.rows["t_host"][:], dtype=float)
-        self._zero = float(self._times[0])
-        self._times = self._times - self._zero
+        self._how = how
+        self._drawn = [_DrawnRun(each, **how) for each in (path, other) if each is not None]
+        self.recording, self._times, self._zero = self._drawn[0].recording, self._drawn[0].times, self._drawn[0].zero
         self.end = float(self._times[-1])
         self.t, self.pace = 0.0, 1.0
         self._sent = 0  # rows before this one have been sent
         self._told_at = -np.inf
-        self._found: FoundFits | None = None
         self._step = max(1, round(self.recording.rate / MOST_ROWS_PER_SECOND))
 
     def hello(self) -> LiveHello:
-        """First message: the recording, its time line and its windows as far as they are known."""
-        windows = self._found.windows if self._found else []
-        return self.recording.hello(ReplayLine(start=0.0, end=self.end, windows=windows))
+        """First message: the recordings, the time line and its windows as far as they are known."""
+        found = self._drawn[0].found
+        runs = [
+            ShownRun(name=str(run.path), command_unit=run.recording.command_unit, zeros=run.zeros())
+            for run in self._drawn
+        ]
+        windows = found.windows if found else []
+        return self.recording.hello(ReplayLine(start=0.0, end=self.end, windows=windows, runs=runs))
 
     def serve(self, server: LiveServerProcess, stopped: Callable[[], bool] = lambda: False) -> None:
         """Play until ``stopped()`` or the server is gone."""
         self._server = server
         with Fitter(self._note) as fitter:
             self._begin()
-            fitter.ask(self._path, **self._how)
+            unfitted = iter(self._drawn)
+            run = next(unfitted)
+            fitter.ask(run.path, **self._how)
             before = time.monotonic()
             while not stopped() and self._server.alive:
                 self._await_requests(FRAME)
@@ -261,8 +160,11 @@ class Player:
                 before = now
                 fits = fitter.found()
                 if fits is not None:
-                    self._found = fits
+                    run.found = fits
                     self._begin()
+                    if (following := next(unfitted, None)) and fitter.free:
+                        run = following
+                        fitter.ask(run.path, **self._how)
 
     def _note(self, text: str) -> None:
         self._server.tell(as_text(LiveEvent(t=None, kind="note", text=text)))
@@ -272,7 +174,8 @@ class Player:
         self._server.tell(as_text(self.hello()))
         for event in self.recording.events():
             self._server.tell(as_text(event))
-        for fit in self._found.fits if self._found else ():
+        found = self._drawn[0].found
+        for fit in found.fits if found else ():
             self._server.tell(as_text(fit))
         self._jump(self.t)
 
@@ -283,6 +186,9 @@ class Player:
                 self._jump(request["t"])
             elif request["type"] == "pace":
                 self.pace = request["pace"]
+            elif request["type"] == "view" and request["run"] < len(self._drawn):
+                rows, gap = self._drawn[request["run"]].stretch(request["t_start"], request["t_end"])
+                self._server.tell(as_text(LiveTrace(page=request["page"], run=request["run"], gap=gap, rows=rows)))
 
     def _jump(self, t: float) -> None:
         """Go to a time [s]; pages get what went before it too."""

@@ -70,7 +70,7 @@ def test_plot_and_identify_take_the_file_that_they_ask_for(riderless, tmp_path, 
 
 def test_the_page_asks_for_the_law_of_a_run_and_fits_its_kicks_with_it(riderless, tmp_path, nobody_named):
     from riderless.experiments.live.fits import Fitter
-    from riderless.experiments.live.replay.player import OwnRun
+    from riderless.experiments.live.replay.recordings import OwnRun
     from riderless.hil.controllers import law_file
 
     law, out = DOCS / "starter" / "my_law.py", tmp_path / "run"

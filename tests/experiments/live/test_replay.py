@@ -11,7 +11,8 @@ from websockets.sync.client import connect
 
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.experiments.live.narrator import Narrator
-from riderless.experiments.live.replay.player import OwnRun, Player
+from riderless.experiments.live.replay.player import Player
+from riderless.experiments.live.replay.recordings import OwnRun
 from riderless.hil.design.methods import design
 from riderless.hil.logs.log import Marker
 from riderless.hil.loop.states import Cause
@@ -80,6 +81,26 @@ def test_it_is_shown_sought_paced_and_fitted(recorded, monkeypatch):
             assert abs(fit[part] - true) < 4.0 * fit[f"u_{part}"]
             assert fit[f"predicted_{part}"] == pytest.approx(true, abs=1e-3)
     assert [fit["t_start"] for fit in fits] == pytest.approx(KICKS, abs=1.0)  # a push and what follows it is left out
+
+
+def test_a_stretch_is_thinned_to_its_extremes(recorded):
+    log, mapping = recorded
+    (run,) = Player(log, mapping=str(mapping))._drawn
+    whole, gap = run.stretch(-5.0, 1e9)
+    assert len(whole.t) == len(SI["t"])
+    assert gap < 1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("riderless.experiments.live.replay.player.MOST_DRAWN", 100)
+        thinned, gap = run.stretch(-5.0, 1e9)
+    assert 50 < len(thinned.t) <= 100
+    assert np.diff(thinned.t).min() > 0.0
+    assert np.diff(thinned.t).max() < gap
+    for name in ("phi", "delta", "torque"):
+        assert max(getattr(thinned, name)) == max(getattr(whole, name))
+        assert min(getattr(thinned, name)) == min(getattr(whole, name))
+    assert set(thinned.psi) == {None}
+    some, _ = run.stretch(3.0, 4.0)
+    assert (some.t[0], some.t[-1]) == pytest.approx((3.0, 4.0), abs=0.02)
 
 
 def test_a_planned_end_is_not_told_as_a_persons_stop(tmp_path):

@@ -1,18 +1,22 @@
 // What was measured over time: the signals that a person chooses, with kicks, verdicts and limits marked.
 
 import uPlot from "../vendor/uplot.js";
-import { RUNNING, store } from "../store.js";
+import { send } from "../link.js";
+import { PAGE, RUNNING, store } from "../store.js";
 import { $, DEG, colour, element, number, say } from "../words.js";
 import * as span from "./span.js";
 
 const MARKED = { kick: "kick", verdict: "verdict", fault: "verdict", stop: "verdict", cause: "verdict" };
 const SYNC = "time";
+const HUES = ["blue", "orange"]; // of two runs
 
 const chosen = new Set(["phi", "delta", "torque", "v"]);
 let plots = [];
 let drawnFor = "";
 let drawnAt = -Infinity;
 let run = "";
+let asked = []; // stretch of each finished run that the server was asked for, s
+let zero = ""; // what happens where two runs are laid over each other
 
 export function start() {
   span.start();
@@ -51,6 +55,7 @@ function fit() {
 export function onHello() {
   span.onHello(run === store.hello.run);
   run = store.hello.run;
+  asked = [];
   $("signals").replaceChildren(...signals().map(({ name, column }) => {
     const button = element("button", { type: "button", "aria-pressed": String(chosen.has(column)) }, name);
     button.dataset.column = column;
@@ -58,7 +63,43 @@ export function onHello() {
     return button;
   }));
   say($("trace-key"), "Broken lines: limits. ▲ kick, ■ verdict or stop; shaded: not under control. Wheel or pinch zooms, a drag moves, a double click goes back; keys: + − ← → Home.");
+  chooseZero();
   build();
+}
+
+function runs() { return store.hello.replay?.runs ?? []; }
+
+/** Say which run is which, and let a person choose where they are laid over each other. */
+function chooseZero() {
+  const [one, other] = runs();
+  $("overlay").hidden = !other;
+  if (!other) return;
+  const zeros = Object.keys(one.zeros).filter((name) => name in other.zeros);
+  if (!zeros.includes(zero)) zero = zeros[0];
+  $("overlay").replaceChildren(
+    ...runs().map(({ name }, i) => element("span", { class: `key ${HUES[i]}` }, name)),
+    element("span", {}, "laid over each other at"),
+    ...zeros.map((name) => {
+      const button = element("button", { type: "button", "aria-pressed": String(name === zero) }, name);
+      button.addEventListener("click", () => { zero = name; chooseZero(); drawnFor = ""; });
+      return button;
+    }));
+}
+
+/** Seconds by which a run is drawn later than it was. */
+function shift(i) { return i ? runs()[0].zeros[zero] - runs()[i].zeros[zero] : 0; }
+
+/** Rows of each run between two times; of a finished one they are asked for, with some more on both sides. */
+function sources(from, to) {
+  return runs().map((_, i) => {
+    const [first, last] = [from - shift(i), to - shift(i)], margin = 0.5 * (to - from);
+    const [begin, end] = asked[i] ?? [NaN, NaN];
+    if (!(begin <= first && last <= end && end - begin < 6 * (last - first))) {
+      const stretch = [first - margin, last + margin];
+      if (send({ type: "view", page: PAGE, run: i, t_start: stretch[0], t_end: stretch[1] })) asked[i] = stretch;
+    }
+    return store.traces[i];
+  });
 }
 
 function choose(column, button) {
@@ -79,6 +120,7 @@ function build() {
 function made(signal, last) {
   const holder = element("div", { class: "trace" });
   const plot = { ...signal, holder };
+  const hues = runs().length > 1 ? HUES : [signal.hue];
   const ink = colour("ink-soft"), grid = { stroke: colour("line"), width: 1 }, font = "11px system-ui, sans-serif";
   plot.chart = new uPlot({
     ...size(),
@@ -93,16 +135,17 @@ function made(signal, last) {
       { stroke: ink, grid, ticks: { show: false }, font, size: 44, space: 28,
         values: (u, values) => values.map((v) => number(v, decimals(values))) },
     ],
-    series: [{}, { stroke: colour(signal.hue), width: 1.6, points: { show: false }, spanGaps: false }],
+    series: [{}, ...hues.map((hue) => ({ stroke: colour(hue), width: 1.6, points: { show: false }, spanGaps: false }))],
     hooks: { drawAxes: [(u) => shade(u)], draw: [(u) => marks(u, plot)] },
-  }, [[], []], holder);
+  }, [[], ...hues.map(() => [])], holder);
   holder.prepend(element("span", { class: "trace-name" }, `${signal.name}, ${signal.unit}`));
   return plot;
 }
 
 /** Where the controller did not command, the ground is darker. */
 function shade(u) {
-  const { rows } = store, { ctx, bbox } = u;
+  const rows = store.isReplay ? store.traces[0] : store.rows, { ctx, bbox } = u;
+  if (!rows) return;
   ctx.save();
   ctx.fillStyle = colour("shade");
   let from = null;
@@ -132,6 +175,11 @@ function marks(u, plot) {
     line(ctx, bbox.left, y, bbox.left + bbox.width, y);
   }
   ctx.setLineDash([]);
+  if (!span.follows() && store.isReplay) {
+    const x = u.valToPos(store.rows.now("t"), "x", true);
+    ctx.strokeStyle = colour("ink");
+    if (x >= bbox.left && x <= bbox.left + bbox.width) line(ctx, x, bbox.top, x, bbox.top + bbox.height);
+  }
   for (const event of store.events) {
     const kind = MARKED[event.kind];
     if (!kind || event.t === null || event.t < min || event.t > max) continue;
@@ -159,24 +207,32 @@ export function draw(now) {
   const { width } = size();
   if (width < 130 && !$("traces").clientWidth) return;
   const [from, to] = span.shown();
-  const key = `${from} ${to} ${width} ${span.follows() ? store.version.rows : store.version.events}`;
+  const key = `${from} ${to} ${width} ${span.follows() || store.isReplay ? store.version.rows : store.version.events} ${store.version.trace}`;
   if (key === drawnFor) return;
   const pixel = (1000 * (to - from)) / width; // ms: drawing more often moves nothing
   if (span.follows() && drawnFor && now - drawnAt < Math.min(pixel, 250)) return;
   drawnFor = key;
   drawnAt = now;
   for (const button of $("signals").children) button.hidden = !(chosen.has(button.dataset.column) || Number.isFinite(store.rows.now(button.dataset.column)));
-  const data = store.rows.drawn(plots.map((plot) => plot.column), from, to, Math.ceil(width / 1.5));
-  plots.forEach((plot, i) => {
-    const y = data[i + 1].map((value) => (value === null ? null : value * plot.scale));
-    const [low, high] = range(y, plot);
+  const columns = plots.map((plot) => plot.column), buckets = Math.ceil(width / 1.5);
+  const drawn = (store.isReplay ? sources(from, to) : [store.rows]).map((rows, i) => {
+    const data = rows?.drawn(columns, from - shift(i), to - shift(i), buckets) ?? [[], ...columns.map(() => [])];
+    return [data[0].map((t) => t + shift(i)), ...data.slice(1)];
+  });
+  plots.forEach((plot, n) => {
+    const known = (i) => plot.column !== "torque" || !i || runs()[i].command_unit === runs()[0].command_unit;
+    const tables = drawn.map((data, i) => [data[0], data[n + 1].map((y) => (y === null || !known(i) ? null : y * plot.scale))]);
+    const [low, high] = range(tables.flatMap((table) => table[1]), plot);
     plot.chart.batch(() => {
-      plot.chart.setData([data[0], y], false);
+      plot.chart.setData(tables.length > 1 ? uPlot.join(tables) : tables[0], false);
       plot.chart.setScale("x", { min: from, max: to });
       plot.chart.setScale("y", { min: low, max: high });
     });
   });
 }
+
+/** What is drawn, for the tests: of each signal the times, and the values of each run. */
+export function drawn() { return plots.map((plot) => plot.chart.data); }
 
 /** Range of an axis: about zero for angles, round, and the same for a while. */
 function range(values, plot) {

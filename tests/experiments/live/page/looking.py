@@ -19,6 +19,7 @@ from riderless.experiments.live.schema import (
     LiveStatus,
     PlayChoices,
     ReplayLine,
+    ShownRun,
     ShownWindow,
     as_text,
 )
@@ -59,7 +60,9 @@ def hello(kind: Any = "live", **about: Any) -> LiveHello:
             "gain_speeds": [2.0, 4.0, 6.0],
             "can": CAN[kind],
             "play": play if kind == "play" else None,
-            "replay": ReplayLine(start=0.0, end=60.0, windows=windows) if kind == "replay" else None,
+            "replay": ReplayLine(start=0.0, end=60.0, windows=windows, runs=[ShownRun(name="a run")])
+            if kind == "replay"
+            else None,
             **bicycle_fields(RIG.bicycle, None),
             **about,
         }
