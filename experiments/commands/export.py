@@ -1,19 +1,33 @@
-"""`riderless export`: a run for other tools."""
+"""`riderless export`: a run for other tools, a controller for a microcontroller."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from riderless.experiments.commands._options import DEFAULT, Force, LawFileOption, MaxMemory, know_law, require_law_used
+from riderless.experiments.commands._options import (
+    DEFAULT,
+    Force,
+    LawFileOption,
+    MaxMemory,
+    know_law,
+    refuse_ignored,
+    require_law_used,
+)
 from riderless.hil.memory import use_memory
-from riderless.hil.output_file import OutputFile
+from riderless.hil.output_file import OutputFile, files_read
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
-    to: Annotated[str, typer.Option(help="Format: csv, parquet, mat, mcap or rosbag2.")] = "csv",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; beside the run by default.")] = None,
+    context: typer.Context,
+    run: Annotated[Path, typer.Argument(help="Run folder; with --to c the file of a controller.")],
+    to: Annotated[str, typer.Option(help="Format: csv, parquet, mat, mcap, rosbag2 or c.")] = "csv",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write, with --to c a folder; by default beside it.")
+    ] = None,
+    rig: Annotated[
+        Path | None, typer.Option(help="With --to c: rig file; by default the emulated machine it was made for.")
+    ] = None,
     law_states: Annotated[
         bool, typer.Option("--law-states", help="Add the controller's states, which a replay of the run finds again.")
     ] = False,
@@ -29,7 +43,15 @@ def export(
     index, also of a run that was killed. rosbag2: a folder for ROS 2, Imu and JointState, z up. `riderless
     analyze` reads all of them (rosbag2: --mapping riderless-rosbag2 --bicycle NAME). Beside mat lies a function
     that plots it (MATLAB, Octave), beside csv and mcap a layout for PlotJuggler, beside mcap one for Foxglove.
+
+    c: no run but a controller, gains or a state space, with the observer of its rig: a header and a source in C99
+    for a microcontroller (docs/howto/controller-in-c.md).
     """
+    if to == "c":
+        refuse_ignored(context, "law_states", "controller", because="it is about a run; leave it out")
+        _export_controller(run, rig, out, force, as_json)
+        return
+    refuse_ignored(context, "rig", because=f"a run has its own, and --to {to} takes a run; leave it out")
     from riderless.experiments.terminal.console import emit_json, progress_screen, screen
     from riderless.experiments.terminal.progress import passing
     from riderless.hil.logs.export import export_run
@@ -62,3 +84,41 @@ def export(
         console.print(f"{lost} rows are left out: their part of the log is damaged", soft_wrap=True)
     for path in files[1:]:
         console.print(f"beside it: {path}", soft_wrap=True)
+
+
+def _export_controller(controller: Path, rig_file: Path | None, out: Path | None, force: bool, as_json: bool) -> None:
+    """Write a controller in C.
+
+    Parameters
+    ----------
+    controller : Path
+        Its file.
+    rig_file : Path or None
+        None: the emulated machine that it was made for.
+    out : Path or None
+        Folder, made where there is none; None: beside the controller.
+    force : bool
+        The files may take the place of others.
+    as_json : bool
+    """
+    from riderless.experiments.commands._machines import gains_of, machine_for
+    from riderless.experiments.terminal.console import emit_json, print_written, screen
+    from riderless.hil.rig.controller_in_c import controller_in_c
+
+    rig = machine_for(rig_file, None, str(controller), trust=False)
+    texts = controller_in_c(gains_of(str(controller), rig), rig)
+    folder = controller.with_name(f"{controller.stem}_c") if out is None else out
+    files = [OutputFile(folder / name, "the controller", force, files_read(controller, rig_file)) for name in texts]
+    with files[0].failing():
+        folder.mkdir(exist_ok=True)
+    for file in files:
+        file.require_free()
+    for file, text in zip(files, texts.values(), strict=True):
+        file.write(text)
+    if as_json:
+        emit_json({"path": str(folder), "files": [str(file.path) for file in files], "rig": rig.name})
+        return
+    for file in files:
+        print_written("controller", file.path)
+    if rig_file is None:
+        screen.print("it is for the emulated machine: give --rig RIG for yours", soft_wrap=True)
