@@ -5,6 +5,7 @@ HTML is for notebooks; data frames need an installed pandas.
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from riderless.models.errors import InputError
@@ -31,8 +32,12 @@ def require_pandas() -> Any:
     return pandas
 
 
-def data_frame(columns: Mapping[str, Any], index: str | None = None) -> "pandas.DataFrame":
+def data_frame(
+    columns: Mapping[str, Any], index: str | None = None, units: Mapping[str, str] = MappingProxyType({})
+) -> "pandas.DataFrame":
     """Make a pandas data frame of columns of one length, the one called ``index``, if any, as its index.
+
+    Its ``attrs["units"]`` has the unit of each column that ``units`` names.
 
     Raises
     ------
@@ -40,7 +45,9 @@ def data_frame(columns: Mapping[str, Any], index: str | None = None) -> "pandas.
         When pandas is not installed.
     """
     frame = require_pandas().DataFrame(dict(columns))
-    return frame if index is None else frame.set_index(index)
+    frame = frame if index is None else frame.set_index(index)
+    frame.attrs["units"] = {name: unit for name, unit in units.items() if name in columns}
+    return frame
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -217,7 +217,8 @@ class GainSchedule:
                 "delay_margin": [margins.delay for margins in self.margins],
                 "stable": self.stable,
                 "note": list(self.notes),
-            }
+            },
+            units={"v": "m/s", "slowest_pole": "1/s", "phase_margin": "rad", "delay_margin": "s"},
         )
 
     def to_toml(self) -> str:

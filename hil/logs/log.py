@@ -36,7 +36,7 @@ from riderless.hil.logs.records import (
 )
 from riderless.hil.logs.stored_rows import StoredMessages, in_stretches
 from riderless.hil.logs.writer import RunWriter
-from riderless.hil.loop.tick_record import TICK
+from riderless.hil.loop.tick_record import TICK, TICK_COLUMNS
 from riderless.hil.memory import TooMuchMemory
 from riderless.models.errors import InputError
 from riderless.models.tables import data_frame
@@ -106,7 +106,8 @@ class Run:
         InputError
             pandas is not installed.
         """
-        return data_frame({name: self.ticks[name].copy() for name in self.ticks.dtype.names or ()})
+        columns = {name: self.ticks[name].copy() for name in self.ticks.dtype.names or ()}
+        return data_frame(columns, units={column.name: column.unit for column in TICK_COLUMNS})
 
     def batches(self) -> Iterator[tuple[int, NDArray, bytes]]:
         """Rows in the batches their tapes were written in, each with the number of its first tick and its tape."""

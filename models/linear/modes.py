@@ -77,7 +77,7 @@ class Modes:
         columns: dict[str, Array] = {"v": self.v}
         for name, roots in zip(("weave", "weave_twin", "capsize", "caster"), self.all.T, strict=True):
             columns |= {f"{name}_real": roots.real, f"{name}_imag": roots.imag}
-        return data_frame(columns, "v")
+        return data_frame(columns, "v", {**dict.fromkeys(columns, "1/s"), "v": "m/s"})
 
     @property
     def all(self) -> ComplexArray:

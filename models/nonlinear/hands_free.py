@@ -73,7 +73,9 @@ class TurnFamily:
         """
         names = ("v", "psi_dot", "radius", "phi", "delta", "theta", "rear_rate", "front_rate", "T_delta", "stable")
         columns = {name: [getattr(turn, name) for turn in self.turns] for name in names}
-        return data_frame({"turn": range(len(self.turns)), **columns}, "turn")
+        units = {"v": "m/s", "radius": "m", "T_delta": "N m", **dict.fromkeys(("phi", "delta", "theta"), "rad")}
+        units |= dict.fromkeys(("psi_dot", "rear_rate", "front_rate"), "rad/s")
+        return data_frame({"turn": range(len(self.turns)), **columns}, "turn", units)
 
 
 def hands_free_families(bicycle: Bicycle, stride: float = 0.02) -> tuple[TurnFamily, ...]:

@@ -88,7 +88,9 @@ class Trajectory:
         columns: dict[str, NDArray] = {"t": self.t}
         columns |= dict(zip(Q_NAMES, self.q.T, strict=True))
         columns |= {f"{name}_dot": rate for name, rate in zip(Q_NAMES, self.u.T, strict=True)}
-        return data_frame({**columns, "status": self.status}, "t")
+        units = {name: "m" if name in ("x", "y") else "rad" for name in Q_NAMES}
+        units |= {f"{name}_dot": f"{unit}/s" for name, unit in units.items()}
+        return data_frame({**columns, "status": self.status}, "t", {"t": "s", **units})
 
 
 def initial_state(

@@ -206,7 +206,7 @@ class FrameOfColumns:
     """Stand-in for ``pandas.DataFrame`` where pandas is not installed."""
 
     def __init__(self, columns):
-        self.columns = columns
+        self.columns, self.attrs = columns, {}
 
     def set_index(self, name):
         """Check that the index is one of the columns, and keep its name."""
@@ -233,6 +233,7 @@ def test_data_frames_are_made_of_columns_of_one_length(monkeypatch):
 def test_modes_become_a_data_frame_of_one_row_a_speed():
     modes = named_modes(models.load_bicycle("Benchmark"), SPEEDS)
     frame = modes.to_frame()
+    assert frame.attrs["units"]["weave_real"] == "1/s"
     assert frame.index.name == "v"
     np.testing.assert_array_equal(frame.index, SPEEDS)
     np.testing.assert_array_equal(frame["weave_real"] + 1j * frame["weave_imag"], modes.weave[:, 0])

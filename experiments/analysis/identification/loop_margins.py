@@ -98,5 +98,6 @@ class LoopMargins:
                 "sensitivity_peak": [row.sensitivity.value for row in self.rows],
                 "weave_measurable": [row.weave.measurable for row in self.rows],
                 "nonlinearity": [row.nonlinearity for row in self.rows],
-            }
+            },
+            units={"v": "m/s", "slowest_pole": "1/s", "phase_margin": "rad", "delay_margin": "s"},
         )

@@ -90,6 +90,7 @@ def test_a_run_is_one_line_in_words_and_a_small_table_in_a_notebook(run):
 def test_a_frame_has_the_columns_of_the_log(run):
     pandas = pytest.importorskip("pandas")
     frame = run.to_frame()
+    assert frame.attrs["units"]["delta_meas"] == "rad"
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame.columns) == list(run.ticks.dtype.names)
     np.testing.assert_array_equal(frame["phi_est"], run.ticks["phi_est"])
