@@ -361,7 +361,7 @@ def stirred(salt: int, sample: reference_codec.Sample) -> int:
     return salt
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_it_does_what_the_compiled_firmware_does(board, seed):
     rng = random.Random(seed)
     firmware, decoder, seq = new_firmware(Calibration(wheel_radius=0.3)), new_decoder(), 65400
@@ -481,7 +481,7 @@ def test_a_program_with_a_wrong_bit_says_so(image):
     assert heard(board.tick())[0].flash_good == 0
 
 
-@pytest.mark.parametrize("interval_us", [400, 1700, 6300, 31_000, 65_400, 66_000, 300_000])
+@pytest.mark.parametrize("interval_us", [400, 6300, 65_400, 66_000])
 def test_wheel(board, interval_us):
     rate = 2 * np.pi / 60 / (1e-6 * interval_us)
     pulse, samples = 1000.0, []

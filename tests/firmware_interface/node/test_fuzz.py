@@ -16,14 +16,13 @@ from tests.tools.fuzz import Fuzz
 SEEDS = range(10)
 
 
-def test_a_million_bytes_through_both_ends():
+def test_many_bytes_through_both_ends():
     fuzz = Fuzz(seed=1)
-    for _ in range(5):
-        fuzz.run(200_000)
+    fuzz.run(200_000)
     counters = fuzz.oracle.counters
-    assert fuzz.bytes >= 1_000_000
-    assert min(counters.frames_ok, fuzz.due) > 4000
-    assert min(counters.frames_bad_crc, counters.frames_bad_length, counters.frames_bad_version) > 200
+    assert fuzz.bytes >= 200_000
+    assert min(counters.frames_ok, fuzz.due) > 800
+    assert min(counters.frames_bad_crc, counters.frames_bad_length, counters.frames_bad_version) > 40
     assert fuzz.strangers == 0
 
 

@@ -107,8 +107,13 @@ def test_given_gains_are_taken_as_they_are():
     np.testing.assert_array_equal(schedule.K, [[-12.0, 0.0, -5.0, 0.0, 0.0, 0.0]])
 
 
-@pytest.mark.parametrize("name", ["Silver", *SHOWN])
-@pytest.mark.parametrize(("loop", "method"), [(LAG, "lqr"), (PI, "cascade"), (ANGLE, "lqr"), (ANGLE, "cascade")])
+@pytest.mark.parametrize(
+    ("name", "loop", "method"),
+    [
+        *(("Silver", loop, method) for loop, method in ((LAG, "lqr"), (ANGLE, "lqr"), (ANGLE, "cascade"))),
+        *((name, PI, "cascade") for name in ("Silver", *SHOWN)),
+    ],
+)
 def test_the_nonlinear_bicycle_is_caught_from_three_degrees_and_a_kick(name, loop, method):
     """3 to 7 m/s, with the torque that the drive makes, 7 N m at most as a rig's."""
     schedule = design(load_bicycle(name), method, [3.0, 5.0, 7.0], drive=loop)
