@@ -112,9 +112,8 @@ def test_a_page_beside_a_run_runs_nothing_of_the_folder(trap):
             process.terminate()
 
 
-@pytest.mark.parametrize("start", [SCRIPT, MODULE], ids=["script", "module"])
-def test_a_command_alone_runs_nothing_of_the_folder(start, trap):
-    run([*start, "analyze", "run"], trap)
+def test_a_command_alone_runs_nothing_of_the_folder(trap):
+    run([*SCRIPT, "analyze", "run"], trap)
 
 
 SCRIPT_OF_ONES_OWN = """

@@ -70,16 +70,7 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "turns FILE",
 )
 UMLAUTS = ("umlaut.toml", "umlaut.csv", "umlaut.py")  # saved as another program does, not in UTF-8
-UNREADABLE = (
-    "nowhere.toml",
-    "nowhere.py",
-    "nowhere.csv",
-    "folder.toml",
-    "folder.csv",
-    "folder.py",
-    "loop.toml",
-    *UMLAUTS,
-)
+TAKE_TURNS = ("toml", "py", "csv")  # the suffix of a name that leads to no file: one a command, the others are slow
 READ_NO_FILE = {"bikes", "doctor", "faults", "ports", "warmup"}
 
 
@@ -97,8 +88,16 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("file", UNREADABLE)
-@pytest.mark.parametrize("command", READING)
+def cases():
+    for i, command in enumerate(READING):
+        for file in ("loop.toml", *UMLAUTS):
+            yield command, file
+        for k, suffix in enumerate(TAKE_TURNS):
+            for name in ("nowhere", "folder"):
+                yield pytest.param(command, f"{name}.{suffix}", marks=[pytest.mark.slow] * (k != i % 3))
+
+
+@pytest.mark.parametrize(("command", "file"), [*cases()])
 def test_told_in_plain_words(riderless, run_folder, here, command, file):  # noqa: F811
     words = shlex.split(command.replace("FILE", file).replace("RUN", str(run_folder)))
     code, out, err = riderless(*words)
