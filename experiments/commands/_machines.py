@@ -340,7 +340,7 @@ def make_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Toy
         scenario=scenario,
         emulation=Emulation(model),
         playmate=playmate,
-        choose=lambda name: gains_of(name, rig, at_speeds=speeds),
+        choose=lambda name, rig: gains_of(name, rig, at_speeds=speeds),
         controllers=CONTROLLERS,
         speeds=speeds,
         out=out,

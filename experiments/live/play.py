@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.emulation.plaything import FAULTS, PlayedPlant, Playmate, PlayTruth, ground_forces
+from riderless.experiments.live.altered import ALTERABLE, AlteredBicycle
 from riderless.experiments.live.emulated import play_choices
 from riderless.experiments.live.fits import Fitter, ToldFits
-from riderless.experiments.live.hello import hello_of
+from riderless.experiments.live.hello import bicycle_fields, hello_of
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.experiments.live.narrator import Narrator
 from riderless.experiments.live.replay.player import rows_message
-from riderless.experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, as_text
+from riderless.experiments.live.schema import LiveAltered, LiveChoice, LiveEvent, LiveHello, LiveStatus, as_text
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.logs.folders import run_folder
 from riderless.hil.logs.header import RunHeader, new_header
@@ -38,6 +39,7 @@ LONGEST_PLAYED = 300.0  # s; then a new log begins, so that fits stay quick
 STOP_ON_PAGE = "STOP on the page"
 _BATCH, _DIGEST, _LOOK = 1.0 / 30.0, 0.1, 0.05  # s between rows, digests, looks while it rests
 _PICKED_UP = 2.0  # s that a fallen bicycle rests
+_SETTLED = 0.6  # s since a parameter was altered, after which the altered bicycle rides
 _WINDOW = 3.5  # s after a kick at which its window is whole
 
 
@@ -55,7 +57,7 @@ class Toy:
     playmate : Playmate
         Does to it what is asked for.
     choose : callable
-        Controller of a name.
+        Controller of a name, for a rig.
     controllers : sequence of str
         Names to choose from.
     speeds : (float, float)
@@ -68,7 +70,7 @@ class Toy:
     scenario: Scenario
     emulation: Emulation
     playmate: Playmate
-    choose: Callable[[str], Controller]
+    choose: Callable[[str, Rig], Controller]
     controllers: Sequence[str]
     speeds: tuple[float, float]
     out: Path
@@ -102,6 +104,9 @@ class PlaySession:
     def __init__(self, toy: Toy, controller: str, server: LiveServerProcess) -> None:
         self.toy, self.server = toy, server
         self.wanted, self.seeds = controller, count(toy.scenario.seed)
+        self._altered = AlteredBicycle(toy.rig.bicycle)
+        self._altered_at = np.inf  # since when no ride has begun
+        self._refusal = ""
         self._again = False  # a person wants another ride
         self._ended = False  # by a signal, which a ride hears in place of us
         self._zero = time.monotonic()
@@ -111,17 +116,28 @@ class PlaySession:
         """Play until ``stopped()`` or the server is gone."""
         self._stopped = stopped
         ground_forces(self.toy.rig.bicycle, PlayTruth(v=self.toy.playmate.speed))  # compiled before a ride, not in it
-        greeted = ""
+        told = ridden = None  # controller and bicycle
         with Fitter(lambda why: self.event("note", why)) as fitter:
             while not self.over:
-                self._again = False
-                name, schedule = self._controller(greeted)
-                if name != greeted:
-                    self.server.tell(as_text(self._hello(name, schedule)))
-                    greeted = name
-                self.toy.playmate.break_as(FAULTS[0].name)
-                ride = _Ride(self, schedule, fitter)
-                outcome = ride.go()
+                self._again, self._altered_at = False, np.inf
+                wanted = self.wanted, self._altered
+                self.toy = replace(self.toy, rig=replace(self.toy.rig, bicycle=self._altered.bicycle))
+                try:
+                    with self.telling("starting", ""):
+                        schedule = self.toy.choose(self.wanted, self.toy.rig)
+                        if wanted != told:
+                            self.server.tell(as_text(self._hello(schedule)))
+                            told = wanted
+                    self.toy.playmate.break_as(FAULTS[0].name)
+                    ride = _Ride(self, schedule, fitter)
+                    outcome = ride.go()
+                except InputError as refused:
+                    if ridden is None or wanted == ridden:
+                        raise
+                    self._refusal = f"{self.wanted}: {refused}"
+                    told, (self.wanted, self._altered) = None, ridden
+                    continue
+                ridden = wanted
                 self._ended = ride.ended_by_signal
                 if not (self.over or self._again):
                     self._rest(outcome)
@@ -140,18 +156,6 @@ class PlaySession:
         """Has play ended?"""
         return self._ended or self._stopped() or not self.server.alive
 
-    def _controller(self, before: str) -> tuple[str, Controller]:
-        """Design what is wanted; where that cannot be had, what was before."""
-        with self.telling("starting", ""):
-            try:
-                return self.wanted, self.toy.choose(self.wanted)
-            except InputError as refused:
-                self.event("note", f"{self.wanted}: {refused}")
-                if not before:
-                    raise
-                self.wanted = before
-                return before, self.toy.choose(before)
-
     def header(self, schedule: Controller) -> RunHeader:
         """Describe the next ride, as the log of it will."""
         rig = self.toy.rig
@@ -161,15 +165,22 @@ class PlaySession:
         """Words for the next ride."""
         return f"{self.wanted} at {self.toy.playmate.speed:g} m/s"
 
-    def _hello(self, name: str, schedule: Controller) -> LiveHello:
+    def _hello(self, schedule: Controller) -> LiveHello:
         toy = self.toy
         controllers = [LiveChoice(name=choice) for choice in toy.controllers]
         return hello_of(
             self.header(schedule),
             kind="play",
             title=f"{toy.rig.bicycle.name} bicycle, emulated",
-            can=["stop", "kick", "wind", "speed", "fault", "controller"],
-            play=play_choices(toy.playmate, toy.speeds, controllers=controllers, controller=name),
+            can=["stop", "kick", "wind", "speed", "fault", "controller", "parameter"],
+            play=play_choices(
+                toy.playmate,
+                toy.speeds,
+                controllers=controllers,
+                controller=self.wanted,
+                parameters=self._altered.sliders(),
+                refused=self._refusal,
+            ),
         )
 
     def event(self, kind: Any, text: str, t: float | None = None) -> None:
@@ -178,16 +189,36 @@ class PlaySession:
 
     def heed(self, stop: Callable[[str], None]) -> None:
         """Do what pages have asked for; ``stop`` ends a ride and is told why."""
+        before, asked = self._altered, False
         for request in self.server.requests():
             match request["type"]:
                 case "stop":
                     stop(STOP_ON_PAGE)
                 case "controller" if request["name"] in self.toy.controllers:
-                    self.wanted, self._again = request["name"], True
+                    self.wanted, self._again, self._refusal = request["name"], True, ""
                     stop(f"another ride is asked for, with {request['name']}")
+                case "parameter" if request["name"] in ALTERABLE:
+                    asked = True
+                    self._alter(request["name"], request["value"])
                 case _:
                     if note := self.toy.playmate.obey(request, self.toy.speeds):
                         self.event("note", note)
+        if asked:
+            # without the loop: to design that would hold up a ride
+            fields = bicycle_fields(self._altered.bicycle, None) if self._altered != before else {}
+            altered = LiveAltered(parameters=self._altered.sliders(), refused=self._refusal, **fields)
+            self.server.tell(as_text(altered))
+            if fields or self._altered_at < np.inf:
+                self._altered_at = time.monotonic()
+        elif time.monotonic() - self._altered_at > _SETTLED and not self._again:
+            self._again = True
+            stop("another ride is asked for, with other parameters")
+
+    def _alter(self, name: str, shown: float | None) -> None:
+        try:
+            self._altered, self._refusal = self._altered.with_parameter(name, shown), ""
+        except InputError as refused:
+            self._refusal = str(refused)
 
     def _rest(self, outcome: Outcome) -> None:
         """Wait until it starts again: by itself after a fall, when asked to after a STOP."""

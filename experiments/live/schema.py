@@ -79,6 +79,19 @@ class LiveChoice(_Message):
     what: str = ""
 
 
+class LiveSlider(_Message):
+    """Parameter of a bicycle that a page alters, in the unit that is shown."""
+
+    name: str
+    what: str
+    unit: str
+    value: float
+    usual: float  # of the bicycle as it was
+    least: float
+    most: float
+    step: float
+
+
 class PlayChoices(_Message):
     """Things that can be done to an emulated machine; empty where there are none."""
 
@@ -90,6 +103,8 @@ class PlayChoices(_Message):
     speed_max: OptionalNumber = None
     wind_max: float = MOST_WIND  # N
     strength_max: float = MOST_STRENGTH  # times a usual kick by hand
+    parameters: list[LiveSlider] = []
+    refused: str = ""  # why the parameters or the controller are not those that were wanted
 
 
 class ShownWindow(_Message):
@@ -140,13 +155,24 @@ class LiveHello(_Message):
     theory: TheoryCurves = TheoryCurves()
     belt_width: OptionalNumber = None  # m
     presence: bool = False  # the machine wants a page that says `here` at least four times a second
-    can: list[Literal["stop", "kick", "wind", "speed", "fault", "controller", "seek", "pace"]] = []
+    can: list[Literal["stop", "kick", "wind", "speed", "fault", "controller", "parameter", "seek", "pace"]] = []
     play: PlayChoices | None = None
     replay: ReplayLine | None = None
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True, ser_json_inf_nan="null"
     )
+
+
+class LiveAltered(_Message):
+    """Bicycle whose parameters were altered, before it rides; or why they were not."""
+
+    type: Literal["altered"] = "altered"
+    parameters: list[LiveSlider]
+    refused: str = ""
+    bicycle: BicycleParameters | None = None
+    stable_speeds: list[tuple[float, float]] = []
+    theory: TheoryCurves = TheoryCurves()
 
 
 class LiveRows(_Message):
@@ -323,6 +349,14 @@ class PageController(_Message):
     name: str = Field(max_length=60)
 
 
+class PageParameter(_Message):
+    """Another value of a parameter of the list in the hello, as it is shown there; null for the usual one."""
+
+    type: Literal["parameter"]
+    name: str = Field(max_length=12)
+    value: float | None = Field(ge=-1e4, le=1e4)
+
+
 class PageSeek(_Message):
     """Time of a finished run [s]."""
 
@@ -348,11 +382,30 @@ class PageView(_Message):
 
 
 PageMessage = (
-    PageStop | PageHere | PageKick | PageWind | PageSpeed | PageFault | PageController | PageSeek | PagePace | PageView
+    PageStop
+    | PageHere
+    | PageKick
+    | PageWind
+    | PageSpeed
+    | PageFault
+    | PageController
+    | PageParameter
+    | PageSeek
+    | PagePace
+    | PageView
 )
 PAGE_MESSAGES: TypeAdapter[PageMessage] = TypeAdapter(Annotated[PageMessage, Field(discriminator="type")])
 ServerMessage = (
-    LiveHello | LiveRows | LiveTrace | LiveStatus | LiveEvent | LiveFit | LiveCampaign | LiveHeard | LiveBeat
+    LiveHello
+    | LiveAltered
+    | LiveRows
+    | LiveTrace
+    | LiveStatus
+    | LiveEvent
+    | LiveFit
+    | LiveCampaign
+    | LiveHeard
+    | LiveBeat
 )
 SERVER_MESSAGES: TypeAdapter[ServerMessage] = TypeAdapter(Annotated[ServerMessage, Field(discriminator="type")])
 

@@ -23,7 +23,7 @@ NO_PLACE = f"{MOST_PAGES} pages look on already: close one to see the run here. 
 MOST_WAITING = 1 << 19  # bytes that a page may be behind: some seconds of rows
 MOST_PER_SECOND, BURST = 40.0, 80.0  # messages of a page
 # newest messages of each type that a page which comes late must still hear, in the order in which it wants them
-MESSAGES_KEPT = {"hello": 1, "rows": 120, "event": 300, "fit": 1000, "campaign": 1, "status": 1}
+MESSAGES_KEPT = {"hello": 1, "altered": 1, "rows": 120, "event": 300, "fit": 1000, "campaign": 1, "status": 1}
 
 
 class _SaidSoFar:

@@ -7,6 +7,7 @@ import * as bars from "./parts/bars.js";
 import * as drawn from "./parts/drawn.js";
 import * as eigenvalues from "./parts/eigenvalues.js";
 import * as forces from "./parts/forces.js";
+import * as parameters from "./parts/parameters.js";
 import * as play from "./parts/play.js";
 import * as pose from "./parts/pose.js";
 import * as replay from "./parts/replay.js";
@@ -57,9 +58,12 @@ onMessage((message) => {
   if (!store.hello) return;
   if (message.type === "hello") {
     pose.reset();
-    for (const part of [top, bars, traces, speeds, eigenvalues, side, play, replay]) part.onHello();
+    for (const part of [top, bars, traces, speeds, eigenvalues, side, play, parameters, replay]) part.onHello();
     picture?.onHello();
     say($("scene-note"), note());
+  } else if (message.type === "altered") {
+    parameters.show(message);
+    if (message.bicycle) for (const part of [speeds, eigenvalues, measured.deep ? null : picture]) part?.onHello(); // deep, it costs too much
   } else if (message.type === "status") {
     top.onStatus();
     side.onStatus();
@@ -91,7 +95,7 @@ function frame(now) {
 function begin() {
   $("old").hidden = true;
   $("top").hidden = $("page").hidden = false;
-  for (const part of [top, traces, speeds, eigenvalues, play, replay]) part.start();
+  for (const part of [top, traces, speeds, eigenvalues, play, parameters, replay]) part.start();
   choosePicture(new URLSearchParams(location.search).get("view"));
   forces.start();
   $("view").addEventListener("click", () => choosePicture(measured.deep ? "flat" : "3d"));

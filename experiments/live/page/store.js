@@ -126,6 +126,8 @@ export const store = {
       this.version.events = this.version.fits = 0;
     } else if (kind === "rows") {
       this.rows.push(message, this.isReplay);
+    } else if (kind === "altered") {
+      if (message.bicycle) Object.assign(this.hello, { bicycle: message.bicycle, stable_speeds: message.stable_speeds, theory: message.theory });
     } else if (kind === "trace") {
       if (message.page !== PAGE) return;
       this.traces[message.run] = new Rows(message.rows.t.length + 1, message.gap);

@@ -16,6 +16,7 @@ export function stop() { parts = null; }
 export function onHello() {
   const b = store.hello.bicycle.parameters, f = frameOf(b);
   const ground = 262;
+  SIDE.scale = Math.min(170, 355 / (b.w + b.rR + b.rF));
   const drawn = svg("svg", { viewBox: `0 0 ${W} ${H}`, class: "drawn", "aria-hidden": "true" });
   const px = ([x, y]) => `${SIDE.x + SIDE.scale * x} ${SIDE.ground - SIDE.scale * y}`;
   const join = (...points) => `M${points.map(px).join("L")}`;

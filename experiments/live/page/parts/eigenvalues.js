@@ -1,7 +1,7 @@
 // Eigenvalues over speed: theory, each fit with its interval as it is found, the prediction beside it.
 
 import { store } from "../store.js";
-import { $, element, number, svg, ticks } from "../words.js";
+import { $, element, number, say, svg, ticks } from "../words.js";
 
 const H = 330, LEFT = 46, RIGHT = 10, GAP = 26, TOP = 18, BOTTOM = 34;
 const HALF = (H - TOP - BOTTOM - GAP) / 2;
@@ -39,7 +39,7 @@ export function onHello() {
   }
   drawn.append(svg("text", { x: (LEFT + W - RIGHT) / 2, y: H - 4, class: "label middle" }, "speed, m/s"));
   drawn.append(clip("clip-re", TOP), clip("clip-im", TOP + HALF + GAP));
-  for (const [family, className] of [["uncontrolled", "free"], ["controlled", "held"]]) {
+  for (const [family, className] of [["uncontrolled", theory.controlled.length ? "free" : ""], ["controlled", ""]]) {
     for (const branch of theory[family]) {
       const hue = hueOf(branch.name);
       drawn.append(path(branch.v, branch.re, x, re, `${className} ${hue}`, "clip-re"));
@@ -54,7 +54,7 @@ export function onHello() {
   const modes = [...new Set([...theory.uncontrolled, ...theory.controlled].map((branch) => baseOf(branch.name)))];
   $("plane-key").replaceChildren(
     ...modes.map((mode) => element("span", { class: `key ${hueOf(mode)}` }, mode)),
-    element("span", {}, "whole line: with this controller; broken: without; ● measured with 95 %; ◇ like for like"));
+    element("span", {}, `${theory.controlled.length ? "whole line: with this controller; broken: without; " : "without a controller; "}● measured with 95 %; ◇ like for like`));
 }
 
 /** "weave, second" is a weave. */
@@ -67,7 +67,8 @@ function limitsOf(theory) {
   const seen = branches.filter((one) => baseOf(one.name) in HUES && one.name !== "caster"); // the others are far to the left
   const all = (part) => seen.flatMap((one) => one[part]).filter((value) => Number.isFinite(value));
   const least = Math.max(Math.min(...all("re"), -1), -15), most = Math.min(Math.max(...all("re"), 1), 15);
-  const reRange = [least - 0.5, most + 0.5], imRange = [0, Math.max(...all("im"), 2) * 1.1];
+  const reRange = [2 * Math.floor((least - 0.5) / 2), 2 * Math.ceil((most + 0.5) / 2)]; // round: the same for bicycles that differ little
+  const imRange = [0, 4 * Math.ceil(Math.max(...all("im"), 2) * 0.26)];
   const x = (v) => LEFT + ((W - LEFT - RIGHT) * (v - xRange[0])) / (xRange[1] - xRange[0]);
   const up = (range, top) => (value) => top + HALF - (HALF * (value - range[0])) / (range[1] - range[0]);
   return { xRange, reRange, imRange, x, re: up(reRange, TOP), im: up(imRange, TOP + HALF + GAP) };
@@ -77,6 +78,7 @@ function axis(drawn, scale, [low, high], name, top) {
   drawn.append(svg("text", { x: LEFT - 40, y: top - 6, class: "label" }, name));
   for (const value of ticks(low, high, 5)) {
     const y = scale(value);
+    if (y < top + 3) continue; // its name stands there
     drawn.append(svg("line", { x1: LEFT, x2: W - RIGHT, y1: y, y2: y, class: value === 0 ? "zero" : "grid" }));
     drawn.append(svg("text", { x: LEFT - 6, y: y + 4, class: "label end" }, number(value, Number.isInteger(value) ? 0 : 1)));
   }
@@ -102,10 +104,21 @@ export function draw() {
   const v = store.rows.now("v");
   pointer.style.visibility = Number.isFinite(v) ? "visible" : "hidden";
   if (Number.isFinite(v)) pointer.setAttribute("transform", `translate(${scales.x(v).toFixed(1)} 0)`);
+  say($("plane-now"), Number.isFinite(v) ? inWords(v) : "");
   if (shown === store.version.fits) return;
   shown = store.version.fits;
   dots.replaceChildren(...store.fits.flatMap(dotsOf));
   table();
+}
+
+/** Eigenvalues at a speed in words, to 0.1 m/s. */
+function inWords(v) {
+  const { controlled, uncontrolled } = store.hello.theory;
+  const at = (branches) => branches.flatMap(({ name, v: speeds, re, im }) => {
+    const i = Math.round((v - speeds[0]) / (speeds[1] - speeds[0]));
+    return Number.isFinite(re[i]) ? [`${baseOf(name)} ${number(re[i], 1, true)}${im[i] > 0.01 ? ` ± ${number(im[i], 1)} i` : ""}`] : [];
+  }).join(", ");
+  return `${number(v, 1)} m/s: ${at(uncontrolled)}${controlled.length ? `; with this controller: ${at(controlled)}` : ""}`;
 }
 
 function dotsOf(fit, i) {

@@ -4,7 +4,7 @@ import { send } from "../link.js";
 import { store } from "../store.js";
 import { $, element, number, say } from "../words.js";
 
-const KEYS = [["kick", "← → kick"], ["speed", "↑ ↓ speed"], ["wind", "A D wind"], ["controller", "1 to 9 controller, S start again"], ["stop", "space stop"]];
+const KEYS = [["kick", "← → kick"], ["speed", "↑ ↓ speed"], ["wind", "A D wind"], ["controller", "1 to 9 controller, S start again"], ["parameter", "O loop open or closed"], ["stop", "space stop"]];
 const STEP = { "set-speed": 0.2, wind: 2 };
 const KEEPS_UP = 0.95; // of real time
 
@@ -18,12 +18,15 @@ export function start() {
   $("wind").addEventListener("input", () => { tell(); later("wind", () => send({ type: "wind", force: Number($("wind").value) })); });
   $("set-speed").addEventListener("input", () => { tell(); later("speed", () => send({ type: "speed", speed: Number($("set-speed").value) })); });
   addEventListener("keydown", heed);
+  addEventListener("pointerup", ({ target }) => { if (target.type === "range") target.blur(); }); // arrows kick again
 }
 
-const waiting = new Map();
-function later(name, act) { // a slider that is drawn along sends its last place, not a hundred
-  clearTimeout(waiting.get(name));
-  waiting.set(name, setTimeout(act, 120));
+const waiting = new Set();
+/** Act soon, and once: a slider that is drawn along sends ten places a second, not a hundred. */
+export function later(name, act) {
+  if (waiting.has(name)) return;
+  waiting.add(name);
+  setTimeout(() => { waiting.delete(name); act(); }, 100);
 }
 
 function kick(side) {
@@ -53,6 +56,7 @@ function heed(event) {
   else if (code === "ArrowUp" || code === "ArrowDown") nudge("set-speed", code === "ArrowUp" ? STEP["set-speed"] : -STEP["set-speed"]);
   else if (code === "KeyA" || code === "KeyD") nudge("wind", code === "KeyD" ? STEP.wind : -STEP.wind);
   else if (code === "KeyS") again();
+  else if (code === "KeyO") $("loop").click();
   else if (/^Digit[1-9]$/.test(code)) {
     const choice = $("controller").options[Number(code.at(-1)) - 1];
     if (!choice) return;

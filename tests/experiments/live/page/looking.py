@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from riderless.experiments.live.altered import AlteredBicycle
 from riderless.experiments.live.hello import bicycle_fields, limit_reasons, limit_values
 from riderless.experiments.live.launch import LiveServerProcess
 from riderless.experiments.live.schema import (
@@ -30,7 +31,7 @@ from tests.browser import overhear
 RIG = Rig(load_bicycle("Benchmark"))
 CAN: dict[str, list[Any]] = {
     "live": ["stop"],
-    "play": ["stop", "kick", "wind", "speed", "fault", "controller"],
+    "play": ["stop", "kick", "wind", "speed", "fault", "controller", "parameter"],
     "replay": ["seek", "pace"],
 }
 PATIENCE = 20.0  # s, of a test on a busy computer
@@ -47,6 +48,7 @@ def hello(kind: Any = "live", **about: Any) -> LiveHello:
         speed=4.6,
         speed_min=2.0,
         speed_max=8.0,
+        parameters=AlteredBicycle(RIG.bicycle).sliders(),
     )
     windows = [ShownWindow(t_start=3.0, t_end=5.0, text="weave"), ShownWindow(t_start=7.0, t_end=8.0, rejected=True)]
     return LiveHello(

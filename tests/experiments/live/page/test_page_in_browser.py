@@ -7,7 +7,9 @@ from math import degrees, radians
 import numpy as np
 import pytest
 
-from riderless.experiments.live.schema import ConditionRow, LiveCampaign, LiveStatus, Obstacle, as_text
+from riderless.experiments.live.altered import AlteredBicycle
+from riderless.experiments.live.hello import bicycle_fields
+from riderless.experiments.live.schema import ConditionRow, LiveAltered, LiveCampaign, LiveStatus, Obstacle, as_text
 from tests.browser import a_browser
 from tests.experiments.live.page.looking import RIG, Teller, a_page, await_that
 from tests.experiments.live.shared_memory import socket_address
@@ -120,6 +122,36 @@ def test_a_toy_is_played_with_by_keys_and_sliders(browser, teller):
         page.select_option("#fault", "drive dead")
         page.click("#break")
         assert teller.heard("fault")[-1]["name"] == "drive dead"
+
+
+@pytest.mark.parametrize("teller", ["play"], indirect=True)
+def test_parameters_are_altered_and_what_is_refused_is_said(browser, teller):
+    with a_page(browser, teller.address) as page:
+        page.wait_for_selector("text=4.6 m/s: weave −0.4 ± 3.9 i, capsize −0.6, caster −13.3")
+        before = page.locator("#plane path").first.get_attribute("d")
+        page.locator("#parameter-w").fill("1.2")
+        assert (teller.heard("parameter")[-1]["name"], teller.asked[-1]["value"]) == ("w", 1.2)
+        altered = AlteredBicycle(RIG.bicycle).with_parameter("w", 1.2)
+        fields = bicycle_fields(altered.bicycle, None)
+        teller.server.tell(as_text(LiveAltered(parameters=altered.sliders(), **fields)))
+        await_that(lambda: page.locator("#plane path").first.get_attribute("d") != before)
+        assert page.inner_text('label[for="parameter-w"] output') == "1.20 m"
+
+        page.locator("#parameter-c").fill("-0.02")
+        teller.heard("parameter", 2)
+        teller.server.tell(as_text(LiveAltered(parameters=altered.sliders(), refused="no bicycle is like that")))
+        page.wait_for_selector("#refused >> text=no bicycle is like that")
+        assert page.inner_text('label[for="parameter-c"] output') == "0.080 m", "it stays as it was"
+        page.click('[aria-label="reset wheelbase"]')
+        assert teller.heard("parameter", 3)[-1]["value"] is None
+
+        assert page.get_by_role("switch", name="loop closed", checked=True).count() == 1
+        page.keyboard.press("o")
+        assert teller.heard("controller")[-1]["name"] == "off"
+        box = page.locator("#parameter-lam").bounding_box()
+        page.mouse.click(box["x"] + 0.7 * box["width"], box["y"] + 0.5 * box["height"])
+        page.keyboard.press("ArrowLeft")  # a kick is at hand after a slider too
+        assert teller.heard("kick")[-1]["side"] == "left"
 
 
 @pytest.mark.parametrize("teller", ["replay"], indirect=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from riderless.hil.logs.log import read_run
 from tests.browser import a_browser
 from tests.experiments.live.page.looking import a_page, await_that
 
@@ -55,6 +56,31 @@ def test_a_person_kicks_and_stops(tmp_path):
         page.keyboard.press("Space")
         page.wait_for_selector(STOPPED)
     assert len(list(tmp_path.glob("*/run.mcap"))) == 1
+
+
+def test_a_person_alters_the_bicycle_and_opens_the_loop(tmp_path):
+    with playing(tmp_path) as page:
+        before = page.inner_text("#plane-now")
+        page.locator("#parameter-w").fill("1.2")
+        await_that(lambda: page.inner_text("#plane-now") != before)  # at once
+        page.wait_for_selector("#title >> text=Benchmark, altered bicycle")
+        page.wait_for_selector(RIDES)
+        page.locator("#parameter-c").fill("-0.02")
+        page.wait_for_selector("#refused >> text=c = -0.02 m, plausible are 0.01 to 0.4 m")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("o")
+        page.wait_for_selector("#title >> text=off at 4.6 m/s")
+        page.wait_for_selector(RIDES)
+        page.wait_for_timeout(1500)
+        kick_and_look(page, "right", 1)
+        page.click("#reset")
+        page.wait_for_selector("#title >> text=Benchmark bicycle")
+    ridden = [read_run(run.parent).header.rig.bicycle for run in sorted(tmp_path.glob("*/run.mcap"))]
+    assert [(bicycle.name, bicycle.w) for bicycle in ridden[:3]] == [
+        ("Benchmark", 1.02),
+        ("Benchmark, altered", pytest.approx(1.2)),
+        ("Benchmark, altered", pytest.approx(1.2)),
+    ]
 
 
 @pytest.mark.slow
