@@ -9,6 +9,7 @@ import hashlib
 import math
 import re
 from importlib import metadata, resources
+from pathlib import Path
 from string import Template
 
 import numpy as np
@@ -66,22 +67,23 @@ def controller_in_c(controller: Controller, rig: Rig) -> dict[str, str]:
         )
     require_fitting(rig, controller)
     require_certificate(rig, controller)
-    drive = f"{rig.drive.kind} drive of {rig.drive.bandwidth:.4g} rad/s" if rig.drive else "torque drive"
+    lag = f"lag {1e3 * rig.drive_lag:.4g} ms" if rig.drive is None else f"bandwidth {rig.drive.bandwidth:.4g} rad/s"
     words = {  # names come from files, and may not end the comment
         "version": metadata.version("riderless"),
         "bicycle": rig.bicycle.name,
         "rig": rig.name,
         "method": controller.method,
-        "drive": f"{drive}, lag {1e3 * rig.timing.drive_lag:.4g} ms",
+        "drive": f"{rig.drive_kind} drive, {lag}",
         "rate": f"{rig.rate:g}",
         "delay": f"{rig.timing.delay:.4g} {'sample' if rig.timing.delay == 1 else 'samples'}",
         "unit": rig.drive.unit if rig.drive else "N m",
+        "proof": Path(rig.certificate).name if rig.certificate else "none asked for by the rig",
         "sha256": hashlib.sha256(controller.to_toml().encode()).hexdigest(),
         "slowest": repr(float(controller.v[0])),
         "fastest": repr(float(controller.v[-1])),
         "states": str(max(len(controller.states), 1)),
     }
-    words = {key: re.sub(r"[^\w .,:+/-]|/$|^/", "_", word) for key, word in words.items()}
+    words = {key: re.sub(r"[^\w .,:+/-]", "_", word) for key, word in words.items()}
     waits = [name in (getattr(controller, "waits", None) or ()) for name in controller.states]
     words |= {
         "observer": _observer(rig),
@@ -115,7 +117,7 @@ def _torque(rig: Rig) -> str:
     new -= old
     lines = ["    (void)mode;"]
     for time, command in ((old, "c->u_prev"), (new, "command")):
-        if time > 0.0 or command == "c->u_prev":
+        if time > 0.0:
             keep = _number(math.exp(-time / lag) if lag > 0.0 else 0.0)
             lines.append(f"    c->T = {keep} * c->T + (1 - {keep}) * {command}; /* in {1e3 * time:.6g} ms */")
     return "\n".join(lines)

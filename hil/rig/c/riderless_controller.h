@@ -5,6 +5,7 @@
    command  $unit; $drive
    rate     $rate Hz, delay $delay
    gains    sha256 $sha256
+   proof    $proof
 
    Do not change this file: change gains or rig, and write it again.
 
@@ -14,7 +15,7 @@
 
    At each sampling instant:
        wish = riderless_wish(&c, &sample, mode);
-       command = ...;                      the wish within your limits, zero unless mode is RIDERLESS_STEERED
+       command = ...;                      the wish within your limits in RIDERLESS_STEERED, else at rest
        riderless_sent(&c, command, mode);  every instant: the estimate rests on it
    Limits, watchdog and proof of life are not in here: those of the node stay in force.
 
