@@ -26,7 +26,14 @@ from riderless.firmware_interface.devices.link import (
     say,
 )
 from riderless.firmware_interface.kernels import njit
-from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
+from riderless.firmware_interface.messages import (
+    COMMAND_KIND_TORQUE,
+    FAULT_BUS,
+    FAULT_DRIVE,
+    FAULT_ENCODER,
+    FAULT_IMU,
+    STATUS_STOP_BUTTON,
+)
 from riderless.hil.loop.clock_offset import follow_clock
 from riderless.hil.loop.drives.following import follow_command
 from riderless.hil.loop.excitation import excitation_place, excitation_torque, is_held_back, is_released
@@ -232,7 +239,10 @@ def _broken_frames(receiver):
 
 @njit(cache=True, nogil=True)
 def _merge_readings(links, raw):
-    """Take from each device what it carries; a button or a fault counts wherever it is. Runs inside the tick."""
+    """Take from each device what it carries; a button counts wherever it is. Runs inside the tick.
+
+    A fault counts of a part that the device carries: a node without a sensor or a drive reports those as absent.
+    """
     raw.status = 0
     raw.faults = 0
     raw.off_scale = 0
@@ -254,7 +264,10 @@ def _merge_readings(links, raw):
             raw.command_seq = part.command_seq
             raw.rejected = part.rejected
         raw.status |= part.status if role & ROLE_DRIVE else part.status & STATUS_STOP_BUTTON
-        raw.faults |= part.faults
+        absent = 0 if role & ROLE_IMU else FAULT_IMU
+        absent |= 0 if role & ROLE_STEER else FAULT_ENCODER
+        absent |= 0 if role & ROLE_DRIVE else FAULT_DRIVE | FAULT_BUS
+        raw.faults |= part.faults & ~absent
         raw.off_scale |= part.off_scale
 
 

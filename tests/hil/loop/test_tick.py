@@ -27,9 +27,10 @@ SENSORS, DRIVE = 0, 1  # ports
 # what devices say
 
 
-@pytest.mark.parametrize("port", [SENSORS, DRIVE])
-@pytest.mark.parametrize("fault", [FAULT_DRIVE, FAULT_IMU, FAULT_ENCODER, FAULT_BUS])
-def test_a_fault_counts_whichever_port_it_is_raised_on(port, fault):
+@pytest.mark.parametrize(
+    ("port", "fault"), [(SENSORS, FAULT_IMU), (SENSORS, FAULT_ENCODER), (DRIVE, FAULT_DRIVE), (DRIVE, FAULT_BUS)]
+)
+def test_a_fault_of_a_part_ends_the_run_by_the_port_that_carries_it(port, fault):
     s = Scripted().running()
     assert s.ticks(2)["faults"] == 0
     s.raw(port)["faults"] = fault

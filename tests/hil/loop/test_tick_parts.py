@@ -18,6 +18,10 @@ from riderless.firmware_interface.devices.speed.speed_memory import SPEED_SAY, S
 from riderless.firmware_interface.messages import (
     COMMAND_KIND_RATE,
     COMMAND_KIND_TORQUE,
+    FAULT_BUS,
+    FAULT_DRIVE,
+    FAULT_ENCODER,
+    FAULT_IMU,
     STATUS_ENABLED,
     STATUS_STOP_BUTTON,
 )
@@ -78,6 +82,24 @@ def test_the_drives_readings_are_those_of_the_port_that_carries_it():
     s = Scripted(roles=(ROLE_DRIVE, ROLE_SENSORS))
     s.raw(0)["torque_mNm"], s.raw(1)["torque_mNm"] = 1234, 77
     assert s.tick()["T_meas"] == pytest.approx(1.234)
+
+
+ABSENT = FAULT_IMU | FAULT_ENCODER | FAULT_DRIVE | FAULT_BUS
+
+
+@pytest.mark.parametrize(
+    ("role", "counted"),
+    [
+        (ROLE_WHEEL, 0),
+        (ROLE_STEER | ROLE_WHEEL, FAULT_ENCODER),
+        (ROLE_STEER | ROLE_WHEEL | ROLE_DRIVE, FAULT_ENCODER | FAULT_DRIVE | FAULT_BUS),
+    ],
+)
+def test_a_fault_counts_of_a_part_that_the_device_carries(role, counted):
+    """A node that carries the wheel alone reports sensor, encoder and drive as absent."""
+    s = Scripted(roles=(ROLE_SENSORS & ~role | (ROLE_DRIVE & ~role), role))
+    s.raw(1)["faults"] = ABSENT
+    assert s.tick()["faults"] == counted
 
 
 def test_the_drives_age_is_its_own():
