@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.analysis.analyze import analyze_responses
+from riderless.experiments.analysis.power import simulated_condition
 from riderless.experiments.analysis.power.changed_window import FORESEEN_ERRORS, WindowErrors
 from riderless.experiments.analysis.power.detectable_size import SIZE_SETTLED, sizes_seen
 from riderless.experiments.analysis.power.expected_power import (
@@ -18,7 +19,7 @@ from riderless.experiments.analysis.power.expected_power import (
 )
 from riderless.experiments.analysis.power.simulated_condition import given_by
 from riderless.experiments.analysis.verdict.conditions import fit_campaign
-from riderless.experiments.campaigns import session
+from riderless.experiments.campaigns import power_analysis, session
 from riderless.experiments.campaigns.power_analysis import foresee
 from riderless.experiments.campaigns.session import open_campaign, rehearse_campaign
 from riderless.experiments.recordings.run_response import response_of_run
@@ -172,7 +173,7 @@ def test_a_larger_error_moves_the_window_as_it_is_estimated_with_it(v):
         assert abs(seen - moved) < 0.6 * abs(seen - sign * size * complex(*slope))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_windows_are_those_of_a_bicycle_that_was_drawn(seed):
     """Beside the same bicycle in the emulated machine: what theory does not explain is most of the noise then."""
     (condition,) = planned("Rigid", [6.5]).conditions
@@ -295,6 +296,12 @@ def _foreseen_once(monkeypatch):
         monkeypatch.setattr(session, name, cache_of_one(getattr(session, name)))
 
 
+def foresee_only(monkeypatch, errors):
+    """Foresee these errors alone: each costs as much as all that is tested of it."""
+    for module in (power_analysis, simulated_condition):
+        monkeypatch.setattr(module, "FORESEEN_ERRORS", errors)
+
+
 def cache_of_one(function):
     found: list[object] = []
 
@@ -307,9 +314,13 @@ def cache_of_one(function):
 
 
 @pytest.mark.usefixtures("_foreseen_once")
-def test_a_dry_run_says_what_would_be_seen(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "errors", [FORESEEN_ERRORS[:4], pytest.param(FORESEEN_ERRORS, marks=pytest.mark.slow)], ids=["some", "all"]
+)
+def test_a_dry_run_says_what_would_be_seen(errors, tmp_path, capsys, monkeypatch):
     """Of a machine whose sensor is known to sit exactly: one that may be pitched gains less by one more condition."""
     monkeypatch.setattr(run_theory, "MOUNTING_STD", {})
+    foresee_only(monkeypatch, errors)
     code, out, err = call(capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--dry-run", "--json")
     assert code == 0
     assert [line.partition(":")[0] for line in err.splitlines()][:3] == [  # in a file too, a line for each step
@@ -321,7 +332,7 @@ def test_a_dry_run_says_what_would_be_seen(tmp_path, capsys, monkeypatch):
     assert table["bicycle"] == "Silver"
     assert table["one_more_condition"].startswith("Silver poles ")
     sizes = {one["name"]: one for one in table["errors"]}
-    assert set(FORESEEN_ERRORS) == set(sizes)
+    assert set(errors) == set(sizes)
     for one in sizes.values():
         assert one["with_twice_the_kicks"] < one["smallest_seen"]
     more = [one["with_one_more_condition"] < one["smallest_seen"] for one in sizes.values()]
@@ -366,6 +377,7 @@ def test_a_usual_campaign_foresees_nothing(capsys, monkeypatch):
 
 
 def test_a_coasting_bicycle_shows_nothing_of_its_drive(tmp_path, capsys, monkeypatch):
+    foresee_only(monkeypatch, ("drive_gain", "steer_damping"))
     file = tmp_path / "one_speed.toml"
     file.write_text((EXAMPLES / "coast_down.toml").read_text().replace("[7.0, 6.5]", "[7.0]"))
     _, out, _ = call(capsys, monkeypatch, "campaign", file, "--dry-run", "--json")

@@ -136,7 +136,17 @@ def test_a_folder_is_no_file(riderless, here, writer):  # noqa: F811
     assert path.is_dir()
 
 
-@pytest.mark.parametrize("writer", [writer for writer in QUICK if "mcap" not in writer])
+ONE_OF_A_KIND = (f"{DESIGN} -o", "eig silver.toml --plot", "export run --to csv -o")  # text, figure, table
+
+
+@pytest.mark.parametrize(
+    "writer",
+    [
+        pytest.param(writer, marks=[pytest.mark.slow] * (writer not in ONE_OF_A_KIND))
+        for writer in QUICK
+        if "mcap" not in writer
+    ],
+)
 def test_a_full_device_is_told_and_an_empty_one_takes_it(riderless, here, writer):  # noqa: F811
     for device, wanted in (("/dev/full", 2), ("/dev/null", 0)):
         link = here / f"device{WRITERS[writer]}"

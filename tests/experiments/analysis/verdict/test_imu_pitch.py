@@ -55,7 +55,7 @@ def test_a_sensor_pitched_by_far_more_is_named_with_its_size(monkeypatch):
     assert f"with imu pitch at {np.degrees(best.moved):.4g} deg instead of 0, " in found.sentence
 
 
-@pytest.mark.parametrize("scale", [1.08, 0.92])
+@pytest.mark.parametrize("scale", [1.08, pytest.param(0.92, marks=pytest.mark.slow)])
 def test_gyros_of_another_scale_are_named_with_it(monkeypatch, scale):
     """Friction was named instead, with hundreds of chi-square left."""
     found = judged(monkeypatch, gyro_scale=scale)

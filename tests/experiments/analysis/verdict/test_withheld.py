@@ -59,7 +59,10 @@ def test_one_window_in_a_gale_is_not_judged(number, bicycle, words):
     assert f"{words} tell wind, belt or road from a wrong model" in verdict.sentence
 
 
-@pytest.mark.parametrize(("bicycle", "size"), [("Silver", 0.1), ("Silver", 0.2), ("Benchmark", 0.2)])
+@pytest.mark.parametrize(
+    ("bicycle", "size"),
+    [("Silver", 0.1), *(pytest.param(name, 0.2, marks=pytest.mark.slow) for name in ("Silver", "Benchmark"))],
+)
 def test_dry_friction_that_looks_like_wind_is_named_with_its_size(tmp_path, bicycle, size):
     """In 8 of 12 such campaigns the verdict was withheld, for "wind, belt or road moved it 0.5 times as its kicks"."""
     found = lockstep(tmp_path, Emulation(drive=SteerDrive(coulomb=size)), ("3.8", "5.0"), bicycle=bicycle).verdicts[0]

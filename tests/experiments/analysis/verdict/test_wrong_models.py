@@ -28,7 +28,7 @@ def log(v):
     return replace(whole, phi=None, delta=None, psi_dot=None, T_delta=None, v_read=None)
 
 
-@pytest.fixture(scope="module", params=[4.5, 6.0])
+@pytest.fixture(scope="module", params=[4.5, pytest.param(6.0, marks=pytest.mark.slow)])
 def lean_rate(request):
     return log(request.param)
 
