@@ -136,7 +136,6 @@ CAMPAIGNS = {
     "rig-is-gains": ('rig = "emulated"', 'rig = "gains.toml"'),
     "seed-text": ("seed = 1 ", 'seed = "one" '),
     "seed-negative": ("seed = 1 ", "seed = -1 "),
-    "seed-huge": ("seed = 1 ", "seed = 100000000000000000000 "),
     "model": ('model = "linear"', 'model = "cubic"'),
     "time": ('time = "real"', 'time = "slow"'),
     "share-zero": ("share_of_limits = 0.9 ", "share_of_limits = 0.0 "),
