@@ -42,7 +42,7 @@ def certify(
     acceleration: Annotated[float, typer.Option(help="Largest change of the speed [m/s2].")] = 1.0,
     std: Annotated[float, typer.Option(help="Standard deviations of bicycle and machine, up to which it holds.")] = 2.0,
     directions: Annotated[
-        int, typer.Option(help="Directions of the deviations that are proved; the rest is drawn.")
+        int, typer.Option(min=0, max=4, help="Directions of the deviations that are proved; the rest is drawn.")
     ] = 2,
     deviations: Annotated[
         str, typer.Option(help="own, or usual: those of measured bicycles where the bicycle has none.")

@@ -17,9 +17,9 @@ from riderless.experiments.theory.uncertainty_bands import draw_machine
 from riderless.hil.controllers.compiled import CompiledController
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.controllers.law_checks import require_sound
-from riderless.hil.design.certificate.certificate import Certificate, prove
+from riderless.hil.design.certificate.certificate import Certificate
 from riderless.hil.design.certificate.loops import LoopBox
-from riderless.hil.design.certificate.synthesis import NoCertificateError
+from riderless.hil.design.certificate.synthesis import NoCertificateError, prove
 from riderless.hil.design.certificate.verify import FORMAT
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from riderless.hil.rig.fitting import QUICKEST_DRIVE, emulated_rig, require_fitting

@@ -150,6 +150,9 @@ def tune(
 
 def _flown(paths: str | Path | Sequence[str | Path]) -> RunHeader:
     """Header of the first run under control; raises InputError where there is none, or runs are of two machines."""
+    for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
+        if not path.exists():
+            raise InputError(f"there is nothing at {path}: give run folders, or folders of runs")
     folders = [path for path in find_recordings(paths) if is_run(path)]
     headers = [read_named_run(folder).header for folder in folders]
     if not headers:

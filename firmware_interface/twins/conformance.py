@@ -90,7 +90,7 @@ class Conformance(NamedTuple):
         )
 
 
-class _TwinPort(SerialPort):
+class TwinPort(SerialPort):
     """Port in memory with a twin behind it; whoever listens lets the twin's time pass."""
 
     def __init__(self, twin: Twin, name: str) -> None:
@@ -126,7 +126,7 @@ class DriverBench:
             torque_limit=TORQUE_LIMIT,
             settings={**settings, "baud": BAUD},
         )
-        self.port = _TwinPort(new_twin(name, config), name)
+        self.port = TwinPort(new_twin(name, config), name)
         self.twin, self.driver, self.rate = self.port.twin, driver, rate
         wants = DeviceRequirements(rate=rate, watchdog=WATCHDOG, settings=settings, nonce=12345)
         self.introduction = driver.introduce(self.port, wants)

@@ -11,15 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from riderless.hil.design.certificate.loops import LoopBox
-from riderless.hil.design.certificate.synthesis import NoCertificateError, find_lyapunov
 from riderless.hil.design.certificate.verify import FORMAT, Verification, verify
 from riderless.hil.design.closed_loop import SampledLoop
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 
-_STRETCH = 0.05  # m/s, between two speeds of a file
-_HALVINGS = 3  # of a stretch on which nothing is proved
 _SPEED_ROUNDING = 1e-9  # m/s
 _SAME = 1e-9  # of a loop matrix: what another version of a library changes
 
@@ -117,47 +113,3 @@ class Certificate:
                 f"the certificate is for {low:g} to {high:g} m/s, found {beyond[0]:g} m/s: certify a wider range, or "
                 "ride inside of it"
             )
-
-
-def prove(box: LoopBox, low: float, high: float, knots: Array) -> dict[str, Array]:
-    """Find V for all speeds of a range and the matrices that prove it.
-
-    Parameters
-    ----------
-    box : LoopBox
-    low, high : float
-        [m/s]
-    knots : (n,) array
-        Speeds of the controller [m/s]: between two of them its gains are linear.
-
-    Raises
-    ------
-    NoCertificateError
-        No V was found, or it does not hold between the speeds.
-    """
-    P = find_lyapunov(box, low, high)
-    even = np.linspace(low, high, max(2, round((high - low) / _STRETCH) + 1))
-    inside = knots[(knots > low) & (knots < high)]
-    apart = np.abs(even[:, np.newaxis] - inside).min(axis=1, initial=np.inf) > _STRETCH / 4.0
-    speed = np.union1d(even[apart | (even == low) | (even == high)], inside)
-    step = box.dt * box.acceleration
-    for _ in range(_HALVINGS + 1):
-        arrays = {
-            "speed": speed,
-            "P": np.array([P.at(v) for v in speed]),
-            "corners": np.array([box.corners(v) for v in speed]),
-            "centre": np.array([box.centre(v) for v in speed]),
-            "middle": np.array([box.centre(v) for v in (speed[1:] + speed[:-1]) / 2.0]),
-            "bends": np.array([box.bends(v) for v in speed]),
-            "speed_step": np.array(step),
-            "dt": np.array(box.dt),
-        }
-        decay = verify(arrays).decay
-        if np.all(decay > 0.0):
-            return arrays
-        open_ = (decay <= 0.0) & (np.diff(speed) > 2.0 * step)
-        if not np.any(open_):
-            break
-        speed = np.union1d(speed, (speed[:-1] + speed[1:])[open_] / 2.0)
-    k = int(np.argmin(decay))
-    raise NoCertificateError(f"V that was found does not hold between {speed[k]:.3g} and {speed[k + 1]:.3g} m/s")

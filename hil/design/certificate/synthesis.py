@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import eigh, solve_discrete_lyapunov
 
 from riderless.hil.design.certificate.loops import LoopBox
+from riderless.hil.design.certificate.verify import verify
 from riderless.models.array_types import Array
 
 _DEGREE = 2
@@ -15,6 +16,10 @@ _LEAST_SHARE = 0.3  # of the decay of the slowest eigenvalue, that V must show
 _LOOKS = 200  # speeds at which a candidate is looked at
 _ADDED = 4  # speeds, at which it was worst, that the next search has too
 _ROUNDS = 8
+
+
+_STRETCH = 0.05  # m/s, between two speeds of a file
+_HALVINGS = 3  # of a stretch on which nothing is proved
 
 
 class NoCertificateError(Exception):
@@ -70,6 +75,50 @@ def find_lyapunov(box: LoopBox, low: float, high: float) -> Lyapunov:
             return P
         speeds = np.union1d(speeds, looks[np.argsort(worst)[-_ADDED:]])
     raise NoCertificateError(f"after {_ROUNDS} searches V still grows near {looks[int(np.argmax(worst))]:.3g} m/s")
+
+
+def prove(box: LoopBox, low: float, high: float, knots: Array) -> dict[str, Array]:
+    """Find V for all speeds of a range and the matrices that prove it.
+
+    Parameters
+    ----------
+    box : LoopBox
+    low, high : float
+        [m/s]
+    knots : (n,) array
+        Speeds of the controller [m/s]: between two of them its gains are linear.
+
+    Raises
+    ------
+    NoCertificateError
+        No V was found, or it does not hold between the speeds.
+    """
+    P = find_lyapunov(box, low, high)
+    even = np.linspace(low, high, max(2, round((high - low) / _STRETCH) + 1))
+    inside = knots[(knots > low) & (knots < high)]
+    apart = np.abs(even[:, np.newaxis] - inside).min(axis=1, initial=np.inf) > _STRETCH / 4.0
+    speed = np.union1d(even[apart | (even == low) | (even == high)], inside)
+    step = box.dt * box.acceleration
+    for _ in range(_HALVINGS + 1):
+        arrays = {
+            "speed": speed,
+            "P": np.array([P.at(v) for v in speed]),
+            "corners": np.array([box.corners(v) for v in speed]),
+            "centre": np.array([box.centre(v) for v in speed]),
+            "middle": np.array([box.centre(v) for v in (speed[1:] + speed[:-1]) / 2.0]),
+            "bends": np.array([box.bends(v) for v in speed]),
+            "speed_step": np.array(step),
+            "dt": np.array(box.dt),
+        }
+        decay = verify(arrays).decay
+        if np.all(decay > 0.0):
+            return arrays
+        open_ = (decay <= 0.0) & (np.diff(speed) > 2.0 * step)
+        if not np.any(open_):
+            break
+        speed = np.union1d(speed, (speed[:-1] + speed[1:])[open_] / 2.0)
+    k = int(np.argmin(decay))
+    raise NoCertificateError(f"V that was found does not hold between {speed[k]:.3g} and {speed[k + 1]:.3g} m/s")
 
 
 def _radius(A: Array) -> float:

@@ -38,6 +38,8 @@ COMMAND_LINES = {
     "design": ["design", "odd.toml", "--method", "off", "--speeds", "5"],
     "simulate": ["simulate", "odd.toml", "--model", "linear", "--duration", "-1"],
     "margins": ["margins", "off", "--bike", "odd.toml", "--speeds", "5"],
+    "certify": ["certify", "off", "--bike", "odd.toml", "--speeds", "4,5"],
+    "envelope": ["envelope", "odd.toml", "--speeds", "5"],
     "convert": ["convert", "odd.toml"],
     "play": ["play", "odd.toml", "--port", "1"],
     "compare": ["compare", "nowhere.csv", "--bike", "odd.toml"],

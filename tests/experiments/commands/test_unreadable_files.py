@@ -21,6 +21,8 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "calibrate FILE --emulated",
     "calibrate rig.toml --pull-test FILE",
     "campaign FILE --lockstep --dry-run",
+    "certify FILE",
+    "certify lqr --bike FILE",
     "check FILE",
     "check --emulated --controller FILE",
     "cite FILE",
@@ -29,6 +31,7 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "design FILE",
     "eig FILE",
     "emulate FILE",
+    "envelope FILE",
     "export FILE",
     "hazards FILE",
     "identify FILE --free mB",
@@ -67,6 +70,7 @@ READING = (  # FILE is what cannot be read, RUN a run that can be
     "simulate Silver --controller FILE -o made",
     "simulate Silver --path FILE -o made",
     "simulate Silver --reference FILE -o made",
+    "tune FILE",
     "turns FILE",
 )
 UMLAUTS = ("umlaut.toml", "umlaut.csv", "umlaut.py")  # saved as another program does, not in UTF-8

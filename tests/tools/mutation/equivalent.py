@@ -67,11 +67,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "hil/loop/supervisor.py": {
         "number: 1 -> 2 in s = np.zeros(1, SUPERVISOR)[0]": _ONE_RECORD,
-        "overwritten: on |= _B_OFF": _FIRST,
-        "overwritten: s.verdict |= _V_RELEASED": _FIRST,
-        "overwritten: s.verdict |= _V_RAMP": _FIRST,
-        "overwritten: s.verdict |= _V_NOT_RUNNING": _FIRST,
-        "overwritten: s.verdict |= _V_TORQUE_LIMIT": "only a release comes before, and then the wish is zero",
+        "overwritten: s.verdict |= _VERDICT.RELEASED": _FIRST,
+        "overwritten: s.verdict |= _VERDICT.RAMP": _FIRST,
+        "overwritten: s.verdict |= _VERDICT.NOT_RUNNING": _FIRST,
+        "overwritten: s.verdict |= _VERDICT.TORQUE_LIMIT": "only a release comes before, and then the wish is zero",
         "operator: news.T_req + e.phi": "a difference is finite where the sum is: what is asked is whether any is not",
         "comparison: news.dt > 0.0 -> news.dt >= 0.0": "no time is no time by either branch",
         "number: 1 -> 2 in s.released = 1": _YES,
@@ -112,6 +111,5 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "hil/runners/session.py": {
         "truth: True -> False in next(device for port, device": "the ports were counted when they were opened",
-        "rig.present and feed is not None -> rig.present in if": "without a feed it was refused before",
     },
 }

@@ -60,6 +60,12 @@ REFUSED = {
         "modes Silver --speed fast",
         "turns Silver --lean five --steer 2",
     ],
+    # certificates, envelopes, new gains
+    "wanted std from 0 to 6": ["certify lqr --bike Silver --std 7", "certify lqr --bike Silver --std nan"],
+    "wanted --deviations own or usual": ["certify lqr --bike Silver --deviations some"],
+    "wanted torque from 0.1 to 50 N m": ["envelope Silver --torque 0", "envelope Silver --torque nan"],
+    "wanted numbers with commas": ["envelope Silver --kick hard"],
+    "there is nothing at nowhere": ["tune nowhere"],
     # equations of one's own
     "wanted a file of matrices: four lines": ["compare"],
     "silver.toml, line 2: wanted four lines as": ["compare silver.toml"],
