@@ -144,7 +144,7 @@ def test_reasons_to_doubt_are_said(learnt):
     course = Course(learnt.course.menu, learnt.course.settings.model_copy(update={"until": "steer_damping"}))
     course.steps = learnt.course.steps
     values = np.array([-0.3, 4.0 * course._theory(course.menu[0]).uncertain["imu_pitch"]]) / course.goal.scales
-    course._knowledge.estimate = replace(course.known, values=values, covariance=1e-6 * np.eye(2))
+    course._knowledge.estimate = replace(course.known, values=values, by_noise=1e6 * np.eye(2), model_error=np.zeros(2))
     course._knowledge.misfit = 3.0
     doubts = " ".join(course.doubts)
     assert "is a reason to doubt: friction takes energy and gives none" in doubts

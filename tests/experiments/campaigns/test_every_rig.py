@@ -9,8 +9,8 @@ from tests.paths import DOCS
 RIGS = sorted(path.stem for path in (DOCS / "rigs").glob("*.toml"))
 
 
-def test_there_are_twelve():
-    assert len(RIGS) == 12
+def test_there_are_fifteen():
+    assert len(RIGS) == 15
 
 
 @pytest.mark.slow

@@ -53,8 +53,16 @@ def test_tables_escape_what_they_show():
     assert "<td>a &lt; b</td>" in html_table("t", ["h"], [["a < b"]])
 
 
+class FrameOfColumns(dict):
+    """Stand-in for ``pandas.DataFrame``: its columns by name."""
+
+    def __init__(self, columns):
+        super().__init__(columns)
+        self.attrs = {}
+
+
 def test_a_data_frame_has_a_row_per_speed(schedule, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=dict))
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=FrameOfColumns))
     frame = schedule.to_frame()
     assert all(len(column) == len(schedule.v) for column in frame.values())
     np.testing.assert_array_equal(frame["v"], schedule.v)
