@@ -116,7 +116,7 @@ class PlaySession:
         """Play until ``stopped()`` or the server is gone."""
         self._stopped = stopped
         ground_forces(self.toy.rig.bicycle, PlayTruth(v=self.toy.playmate.speed))  # compiled before a ride, not in it
-        told = ridden = None  # controller and bicycle
+        shown = ridden = None  # controller and bicycle
         with Fitter(lambda why: self.event("note", why)) as fitter:
             while not self.over:
                 self._again, self._altered_at = False, np.inf
@@ -125,9 +125,9 @@ class PlaySession:
                 try:
                     with self.telling("starting", ""):
                         schedule = self.toy.choose(self.wanted, self.toy.rig)
-                        if wanted != told:
+                        if wanted != shown:
                             self.server.tell(as_text(self._hello(schedule)))
-                            told = wanted
+                            shown = wanted
                     self.toy.playmate.break_as(FAULTS[0].name)
                     ride = _Ride(self, schedule, fitter)
                     outcome = ride.go()
@@ -135,7 +135,7 @@ class PlaySession:
                     if ridden is None or wanted == ridden:
                         raise
                     self._refusal = f"{self.wanted}: {refused}"
-                    told, (self.wanted, self._altered) = None, ridden
+                    shown, (self.wanted, self._altered) = None, ridden
                     continue
                 ridden = wanted
                 self._ended = ride.ended_by_signal
@@ -189,7 +189,7 @@ class PlaySession:
 
     def heed(self, stop: Callable[[str], None]) -> None:
         """Do what pages have asked for; ``stop`` ends a ride and is told why."""
-        before, asked = self._altered, False
+        before, changed = self._altered, False
         for request in self.server.requests():
             match request["type"]:
                 case "stop":
@@ -198,12 +198,12 @@ class PlaySession:
                     self.wanted, self._again, self._refusal = request["name"], True, ""
                     stop(f"another ride is asked for, with {request['name']}")
                 case "parameter" if request["name"] in ALTERABLE:
-                    asked = True
+                    changed = True
                     self._alter(request["name"], request["value"])
                 case _:
                     if note := self.toy.playmate.obey(request, self.toy.speeds):
                         self.event("note", note)
-        if asked:
+        if changed:
             # without the loop: to design that would hold up a ride
             fields = bicycle_fields(self._altered.bicycle, None) if self._altered != before else {}
             altered = LiveAltered(parameters=self._altered.sliders(), refused=self._refusal, **fields)

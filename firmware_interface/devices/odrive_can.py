@@ -360,12 +360,12 @@ def _make_ready(port: SerialPort, heard: _Heard, is_06: bool, kind: int) -> None
         CanFrame(first | _CLEAR_ERRORS, b"\0"),
     )
     request = b"".join(frame.line for frame in lines)
-    told = False
+    answered = False
     for data in ask_and_listen(port, lambda k: request, _SETTLE, _AGAIN):
         beats = [frame for frame in heard.take(data) if frame.identifier & 0x1F == _HEARTBEAT]
-        if told and beats and heard.state == AXIS_IDLE and heard.error == 0:
+        if answered and beats and heard.state == AXIS_IDLE and heard.error == 0:
             return
-        told = told or bool(beats)  # one may have been under way already
+        answered = answered or bool(beats)  # one may have been under way already
     raise DeviceError(
         f"node {heard.node} on {port.path} should become idle (state {AXIS_IDLE}) and free of errors, found state "
         f"{heard.state}, error {heard.error:#x}: see dump_errors(odrv0) in odrivetool, and mend it"

@@ -110,8 +110,8 @@ def _take(link, identifier, kind, size, data):
     if command != _PROCESS or size < 6 or data[0] != memory[_ID]:
         return 0
     filled, memory[_FILLED] = memory[_FILLED], 0
-    told = np.int64(data[2]) << 8 | np.int64(data[3])
-    if filled != _SIZE or told != _SIZE:
+    length = np.int64(data[2]) << 8 | np.int64(data[3])
+    if filled != _SIZE or length != _SIZE:
         link.receiver.frames_bad_length += 1
         return 0
     if crc_xmodem(data, _AT, _AT + _SIZE) != np.int64(data[4]) << 8 | np.int64(data[5]):

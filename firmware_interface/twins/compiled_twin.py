@@ -63,15 +63,15 @@ class CompiledTwin:
         record["memory"][TRIPPED] = active_fault(faults, FaultKind.DRIVE_TRIPS, t) is not None
         record["memory"][STOPPED] = active_fault(faults, FaultKind.STOP_BUTTON, t) is not None
         self._drive(t)
-        told = np.zeros(RX_SIZE, np.uint8)
-        n = self._quick.tell(record, t, self._readings, told)
-        return b"" if self._too_slow(t) else told[:n].tobytes()
+        answer = np.zeros(RX_SIZE, np.uint8)
+        n = self._quick.tell(record, t, self._readings, answer)
+        return b"" if self._too_slow(t) else answer[:n].tobytes()
 
     def _drive(self, t: float) -> None:
         faults, record = self._config.faults, self.record
         held = self.T
         self.enabled = bool(self._quick.output(record, t))
-        asked = T = float(record["made"])
+        commanded = T = float(record["made"])
         gain = active_fault(faults, FaultKind.DRIVE_GAIN, t) or active_fault(faults, FaultKind.DRIVE_LIES, t)
         clamp = active_fault(faults, FaultKind.DRIVE_CLAMP, t)
         T = T * gain.size if gain else T
@@ -80,7 +80,7 @@ class CompiledTwin:
             T, self.enabled = held, True
         self.T = T
         if active_fault(faults, FaultKind.DRIVE_LIES, t) and self._config.kind == COMMAND_KIND_TORQUE:
-            self._readings[TORQUE_READING] = asked
+            self._readings[TORQUE_READING] = commanded
 
     def _booting(self, t: float) -> bool:
         return any(f.kind == FaultKind.RESET and f.start <= t < f.start + f.size for f in self._config.faults)

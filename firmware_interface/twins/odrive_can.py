@@ -129,23 +129,23 @@ def _output(d, t):
 def _tell(d, t, readings, out):
     """Write what it says by ``t`` [s]; returns the number of bytes."""
     n = drain_answer(d, out)
-    asked, d.memory[_ASKED] = d.memory[_ASKED], 0
-    if asked & 1 and d.memory[_IS_06]:
+    due, d.memory[_ASKED] = d.memory[_ASKED], 0
+    if due & 1 and d.memory[_IS_06]:
         n = _put(d, out, n, 0x00, 0x00_02_06_00_00_02_05_02, 8)  # protocol 2, hardware 5.2.0, firmware 0.6.2
     if t * d.rate >= d.memory[_TOLD] - 1e-6:
         d.memory[_TOLD] = np.int64(math.floor(t * d.rate + 1e-6)) + 1
-        asked |= 1 << 0x01 | 1 << 0x09 | 1 << 0x14 | 1 << 0x17
-    if asked >> 0x01 & 1:
+        due |= 1 << 0x01 | 1 << 0x09 | 1 << 0x14 | 1 << 0x17
+    if due >> 0x01 & 1:
         flags = d.memory[_MOTOR] if d.memory[_IS_06] == 0 else 0
         n = _put(d, out, n, 0x01, d.error | d.axis_state << 32 | flags << 40, 8)
-    if asked >> 0x09 & 1:
+    if due >> 0x09 & 1:
         angle = d.steer_sign * (readings[DELTA_READING] + d.steer_offset) * d.steer_ratio
         n = _put(d, out, n, 0x09, _bits(angle / (2.0 * math.pi)), 8)
-    if asked >> 0x14 & 1:
+    if due >> 0x14 & 1:
         wish = d.torque_sign * d.made / d.per_amp if d.command_kind == COMMAND_KIND_TORQUE else 0.0
         current = d.torque_sign * readings[TORQUE_READING] / d.per_amp
         n = _put(d, out, n, 0x14, _bits(wish) | _bits(current) << 32, 8)
-    if asked >> 0x17 & 1:
+    if due >> 0x17 & 1:
         n = _put(d, out, n, 0x17, _bits(d.bus), 8)
     return n
 

@@ -144,14 +144,14 @@ def _require_guard(rig: Rig, reported: Introduction, name: str) -> None:
     if limit is None:
         return
     limits = guard_of_rig(rig, calibrated_by(rig, reported, reported))
-    told, unit = {
+    sent, unit = {
         "steer_limit": (limits.steer * limits.calibration.steer_gear_ratio, "rad"),
         "lean_limit": (limits.lean, "rad"),
         "torque_step": (limits.torque_step, "N m"),
     }[name]
-    if not limit <= told + _ROUNDING:
+    if not limit <= sent + _ROUNDING:
         raise InputError(
-            f"the guard of the node '{reported.name}' was told a {name.replace('_', ' ')} of {told:.3g} {unit} and "
+            f"the guard of the node '{reported.name}' was told a {name.replace('_', ' ')} of {sent:.3g} {unit} and "
             f"keeps {limit:.3g} {unit}: load the firmware of this riderless (make flash in "
             "firmware_interface/firmware)"
         )

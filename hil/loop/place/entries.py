@@ -59,9 +59,9 @@ def _track_entry(settings, place, links, ports, estimate, sample, fresh, held, d
 
 
 def _tell_entry(route, rows, at, place, signals, steered):
-    here, told = carray(place, 1)[0], carray(signals, 1)[0]
-    tell_place(here, told)
-    follow_route(carray(route, (rows, _COLUMNS)), carray(at, 1)[0], here, told, steered != 0)
+    here, signal = carray(place, 1)[0], carray(signals, 1)[0]
+    tell_place(here, signal)
+    follow_route(carray(route, (rows, _COLUMNS)), carray(at, 1)[0], here, signal, steered != 0)
     return 0
 
 
