@@ -58,11 +58,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         virtual_node.CONTEXT = multiprocessing.get_context("forkserver")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the file that takes longest: a file stays with one worker, and at the end it would be alone."""
-    items.sort(key=lambda item: "other_systems" not in item.nodeid)
-
-
 _given_up: list[str] = []
 
 
