@@ -392,3 +392,22 @@ BicycleOfLogs: TypeAlias = Annotated[
 MappingOption: TypeAlias = Annotated[
     str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
 ]
+
+
+JudgedController: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=complete_controller,
+        help="File of gains or of a state space, a law in Python (my_law.py), or a method such as lqr.",
+    ),
+]
+JudgedRig: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Rig file: the machine; by default the one it was made for.")
+]
+JudgedBicycle: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        autocompletion=complete_bicycle,
+        help="Name or TOML file; by default that of the controller, of a law Benchmark.",
+    ),
+]

@@ -7,9 +7,10 @@ import typer
 
 from riderless.experiments.commands._options import (
     Force,
+    JudgedBicycle,
+    JudgedController,
+    JudgedRig,
     Trust,
-    complete_bicycle,
-    complete_controller,
     refuse_ignored,
 )
 from riderless.hil.output_file import OutputFile, files_read
@@ -21,21 +22,9 @@ if TYPE_CHECKING:
 
 def certify(
     context: typer.Context,
-    controller: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=complete_controller,
-            help="File of gains or of a state space, a law in Python (my_law.py), or a method such as lqr.",
-        ),
-    ],
-    rig: Annotated[Path | None, typer.Option(help="Rig file: the machine; by default the one it was made for.")] = None,
-    bike: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=complete_bicycle,
-            help="Name or TOML file; by default that of the controller, of a law Benchmark.",
-        ),
-    ] = None,
+    controller: JudgedController,
+    rig: JudgedRig = None,
+    bike: JudgedBicycle = None,
     speeds: Annotated[
         str | None, typer.Option(help="m/s, lowest and highest, as 2,8; by default those of the controller.")
     ] = None,

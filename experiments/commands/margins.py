@@ -7,9 +7,10 @@ import typer
 
 from riderless.experiments.commands._options import (
     Force,
+    JudgedBicycle,
+    JudgedController,
+    JudgedRig,
     Trust,
-    complete_bicycle,
-    complete_controller,
     refuse_ignored,
     require_figure,
 )
@@ -23,21 +24,9 @@ LEAST_TOLD = 1e-3  # of a command, from which on a law's distance from its linea
 
 def margins(
     context: typer.Context,
-    controller: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=complete_controller,
-            help="File of gains or of a state space, a law in Python (my_law.py), or a method such as lqr.",
-        ),
-    ],
-    rig: Annotated[Path | None, typer.Option(help="Rig file: the machine; by default the one it was made for.")] = None,
-    bike: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=complete_bicycle,
-            help="Name or TOML file; by default that of the controller, of a law Benchmark.",
-        ),
-    ] = None,
+    controller: JudgedController,
+    rig: JudgedRig = None,
+    bike: JudgedBicycle = None,
     speeds: Annotated[
         str | None, typer.Option(help="m/s, as FROM:TO:STEP or a list; by default those of the controller.")
     ] = None,

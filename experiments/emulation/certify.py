@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from riderless.experiments.dynamics import Theory
+from riderless.experiments.emulation.margins import with_tangent
 from riderless.experiments.theory.run_theory import loop_theory
 from riderless.experiments.theory.uncertainty_bands import draw_machine
-from riderless.hil.controllers.compiled import CompiledController
 from riderless.hil.controllers.controller import Controller
-from riderless.hil.controllers.law_checks import require_sound
 from riderless.hil.design.certificate.certificate import Certificate
 from riderless.hil.design.certificate.loops import LoopBox
 from riderless.hil.design.certificate.synthesis import NoCertificateError, prove
 from riderless.hil.design.certificate.verify import FORMAT
 from riderless.hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from riderless.hil.rig.fitting import QUICKEST_DRIVE, emulated_rig, require_fitting
+from riderless.hil.rig.fitting import QUICKEST_DRIVE
 from riderless.hil.rig.rig import Rig
 from riderless.models.array_types import Array
 from riderless.models.coordinates import PHI
@@ -122,11 +121,7 @@ def certify(
     InputError
         Controller and rig do not fit, a number is out of its range, or cvxpy is not installed.
     """
-    rig = emulated_rig(controller.bicycle, controller) if rig is None else rig
-    require_fitting(rig, controller, allow_mismatch)
-    if isinstance(controller, CompiledController):
-        require_sound(controller, rig.limits)
-        controller = replace(controller, tangent=True)
+    controller, rig = with_tangent(controller, rig, allow_mismatch)
     low, high = _range(controller, speeds)
     for name, value, most in (
         ("acceleration", acceleration, MOST_ACCELERATION),

@@ -52,11 +52,7 @@ def margins(
     """
     if not hasattr(controller, "linearised"):
         raise InputError(f"margins want a controller, found {controller!r}: make one with design")
-    rig = emulated_rig(controller.bicycle, controller) if rig is None else rig
-    require_fitting(rig, controller, allow_mismatch)
-    if isinstance(controller, CompiledController):
-        require_sound(controller, rig.limits)
-        controller = replace(controller, tangent=True)
+    controller, rig = with_tangent(controller, rig, allow_mismatch)
     v = np.atleast_1d(np.asarray(controller.v if speeds is None else speeds, float))
     if not (v.size and np.isfinite(v).all() and (v >= 0.0).all()):
         raise InputError(f"margins want speeds of 0 m/s or more, found {v.tolist()}: correct them")
@@ -75,6 +71,22 @@ def margins(
             for speed, weave in zip(v.tolist(), weave_after_kicks(loop, v.tolist()), strict=True)
         ),
     )
+
+
+def with_tangent(controller: Controller, rig: Rig | None, allow_mismatch: bool) -> tuple[Controller, Rig]:
+    """Take a controller as it is near rest, with the rig that it fits; by default the one it was made for.
+
+    Raises
+    ------
+    InputError
+        Controller and rig do not fit, or the law may not fly.
+    """
+    rig = emulated_rig(controller.bicycle, controller) if rig is None else rig
+    require_fitting(rig, controller, allow_mismatch)
+    if isinstance(controller, CompiledController):
+        require_sound(controller, rig.limits)
+        controller = replace(controller, tangent=True)
+    return controller, rig
 
 
 def weave_after_kicks(loop: SampledLoop, speeds: Sequence[float]) -> list[WeaveMeasurability]:

@@ -16,8 +16,12 @@ BENCHMARK = AlteredBicycle(load_bicycle("Benchmark"))
 
 def test_a_slider_tells_the_value_that_the_bicycle_has():
     tilted = BENCHMARK.with_parameter("lam", 20.0).with_parameter("zB", 1.0)
-    told = {slider.name: slider for slider in tilted.sliders()}
-    assert (told["lam"].value, told["lam"].usual, told["lam"].unit) == (pytest.approx(20.0), pytest.approx(18.0), "deg")
+    sliders = {slider.name: slider for slider in tilted.sliders()}
+    assert (sliders["lam"].value, sliders["lam"].usual, sliders["lam"].unit) == (
+        pytest.approx(20.0),
+        pytest.approx(18.0),
+        "deg",
+    )
     assert tilted.bicycle.lam == pytest.approx(np.radians(20.0))
     assert tilted.bicycle.zB == -1.0
     assert tilted.with_parameter("lam", None).with_parameter("zB", None) == BENCHMARK

@@ -21,10 +21,11 @@ from riderless.firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from riderless.firmware_interface.twins import moteus as twin_file
-from riderless.firmware_interface.twins.conformance import TwinPort, take
+from riderless.firmware_interface.twins.conformance import take
 from riderless.firmware_interface.twins.faults import Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
 from riderless.firmware_interface.twins.twin import TwinConfig
+from tests.firmware_interface.devices.bus_port import BusPort
 from tests.firmware_interface.devices.pairs import Pair
 from tests.paths import REFERENCE
 
@@ -44,19 +45,8 @@ def config(settings=SETTINGS, faults=(), **changes):
     return TwinConfig(carries=DRIVER.carries, calibration=calibration, settings=settings, faults=faults, **given)
 
 
-class BusPort(TwinPort):
-    """A twin whose bus has something else on it too."""
-
-    def __init__(self, twin, others=b""):
-        super().__init__(twin, "fdcanusb")
-        self.others = others
-
-    def step(self, data=b""):
-        return super().step(data) + (self.others if self.k % 20 == 0 else b"")
-
-
 def introduced(twin_config=None, wanted=SETTINGS, others=b"", kind=COMMAND_KIND_TORQUE, port=None):
-    port = port or BusPort(twin_file.make(twin_config or config()), others)
+    port = port or BusPort(twin_file.make(twin_config or config()), others, "fdcanusb")
     return DRIVER.introduce(port, DeviceRequirements(rate=200, watchdog=0.05, settings=wanted, kind=kind)), port
 
 
@@ -67,8 +57,8 @@ def refused(*args, **kwargs):
     return str(caught.value)
 
 
-def linked(said=Introduction("x", scale=2.0)):
-    return DRIVER.new_link(SETTINGS, DRIVER.carries, 0.005, said)
+def linked(introduction=Introduction("x", scale=2.0)):
+    return DRIVER.new_link(SETTINGS, DRIVER.carries, 0.005, introduction)
 
 
 def spoken(link, value=0.0, flags=0, send=1):
@@ -137,9 +127,9 @@ def test_what_the_driver_says_is_made_of_its_makers_subframes():
 
 
 def test_what_it_says_of_itself_and_a_torque():
-    said, port = introduced()
-    assert (said.name, said.scale, said.rate_hz) == ("moteus 1.3.4, servo 1", 2.0, None)
-    link = linked(said)
+    introduction, port = introduced()
+    assert (introduction.name, introduction.scale, introduction.rate_hz) == ("moteus 1.3.4, servo 1", 2.0, None)
+    link = linked(introduction)
     tell(link, port, 10, value=1.0, flags=COMMAND_ENABLE)
     assert link["raw"]["status"] == STATUS_ENABLED
     assert pytest.approx(1.0) == port.twin.T
@@ -174,8 +164,8 @@ def test_another_master_before_and_in_the_loop():
 
 
 def test_a_cut_line_ends_the_torque_within_100_ms_and_latches():
-    said, port = introduced()
-    link = linked(said)
+    introduction, port = introduced()
+    link = linked(introduction)
     tell(link, port, 40, value=2.0, flags=COMMAND_ENABLE)
     assert pytest.approx(2.0) == port.twin.T
     cut = port.k

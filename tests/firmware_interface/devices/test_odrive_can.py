@@ -26,11 +26,12 @@ from riderless.firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from riderless.firmware_interface.slcan import CanFrame
-from riderless.firmware_interface.twins.conformance import TwinPort, take
+from riderless.firmware_interface.twins.conformance import take
 from riderless.firmware_interface.twins.faults import Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
 from riderless.firmware_interface.twins.odrive_can import make
 from riderless.firmware_interface.twins.twin import TwinConfig
+from tests.firmware_interface.devices.bus_port import BusPort
 from tests.firmware_interface.devices.pairs import Pair
 from tests.paths import REFERENCE
 
@@ -53,17 +54,6 @@ def config(settings=SETTINGS, faults=(), **changes):
     calibration = Calibration(wheel_radius=0.3, steer_gear_ratio=settings["gear_ratio"])
     given = {"rate_hz": 200, "watchdog": 0.05, "torque_limit": 7.0, "kind": COMMAND_KIND_TORQUE, **changes}
     return TwinConfig(carries=DRIVER.carries, calibration=calibration, settings=settings, faults=faults, **given)
-
-
-class BusPort(TwinPort):
-    """A twin whose bus has something else on it too; ``others`` are lines of each step."""
-
-    def __init__(self, twin, others=b""):
-        super().__init__(twin, "can0")
-        self.others = others
-
-    def step(self, data=b""):
-        return super().step(data) + (self.others if self.k % 20 == 0 else b"")
 
 
 def introduced(twin_config=None, wanted=SETTINGS, others=b"", kind=COMMAND_KIND_TORQUE, rate=200.0, port=None):
@@ -111,8 +101,8 @@ def test_the_twin_obeys_frames_of_others_and_says_them(frame, means):
     record = twin.record
     if means["message"] == "heartbeat":
         record["error"], record["axis_state"], record["fed"] = means["error"], means["state"], 1e9
-        said = twin._quick.tell(record, 0.0, np.zeros(9), out := np.zeros(4096, np.uint8))
-        assert frame.line in out[:said].tobytes()
+        size = twin._quick.tell(record, 0.0, np.zeros(9), out := np.zeros(4096, np.uint8))
+        assert frame.line in out[:size].tobytes()
         return
     twin.hear(frame.line, 0.0)
     if means["message"] == "set state":
@@ -129,10 +119,15 @@ def test_the_twin_obeys_frames_of_others_and_says_them(frame, means):
 
 @pytest.mark.parametrize("settings", [SETTINGS, ONE_OF_06])
 def test_what_it_says_of_itself(settings):
-    said, port = introduced(config(settings), settings)
-    assert said.name == ("ODrive 0.6.2, node 3" if settings is ONE_OF_06 else "ODrive 0.5, node 3")
-    assert (said.rate_hz, said.scale, said.torque_limit, said.watchdog) == (200, 2.0, 7.0, 0.05)
-    assert said.per_amp == pytest.approx(0.2)
+    introduction, port = introduced(config(settings), settings)
+    assert introduction.name == ("ODrive 0.6.2, node 3" if settings is ONE_OF_06 else "ODrive 0.5, node 3")
+    assert (introduction.rate_hz, introduction.scale, introduction.torque_limit, introduction.watchdog) == (
+        200,
+        2.0,
+        7.0,
+        0.05,
+    )
+    assert introduction.per_amp == pytest.approx(0.2)
     assert not port.twin.enabled
     assert port.twin.T == 0.0
 
@@ -140,8 +135,8 @@ def test_what_it_says_of_itself(settings):
 @pytest.mark.parametrize("kind", [COMMAND_KIND_TORQUE, COMMAND_KIND_RATE, COMMAND_KIND_ANGLE])
 @pytest.mark.parametrize("settings", [SETTINGS, ONE_OF_06])
 def test_every_kind_of_command_is_obeyed(kind, settings):
-    said, port = introduced(config(settings, kind=kind), settings, kind=kind)
-    link = DRIVER.new_link(settings, DRIVER.carries, 0.005, said)
+    introduction, port = introduced(config(settings, kind=kind), settings, kind=kind)
+    link = DRIVER.new_link(settings, DRIVER.carries, 0.005, introduction)
     tell(link, port, 40, kind=kind, flags=2)
     tell(link, port, 40, kind=kind, value=0.3, flags=COMMAND_ENABLE)
     assert link["raw"]["status"] == STATUS_ENABLED
@@ -236,8 +231,8 @@ def test_a_bus_that_is_too_slow_for_the_loop():
 
 @pytest.mark.parametrize("settings", [SETTINGS, ONE_OF_06])
 def test_a_cut_line_ends_the_torque_within_100_ms_and_latches(settings):
-    said, port = introduced(config(settings), settings)
-    link = DRIVER.new_link(settings, DRIVER.carries, 0.005, said)
+    introduction, port = introduced(config(settings), settings)
+    link = DRIVER.new_link(settings, DRIVER.carries, 0.005, introduction)
     tell(link, port, 40, flags=2)
     tell(link, port, 40, value=2.0, flags=COMMAND_ENABLE)
     assert pytest.approx(2.0) == port.twin.T
@@ -261,8 +256,8 @@ def test_a_reading_without_a_heartbeat_counts_for_nothing():
 
 def test_the_emergency_stop_and_errors_of_06():
     twin_config = config(ONE_OF_06, faults=(Fault(Kind.STOP_BUTTON, start=3.0), Fault(Kind.DRIVE_TRIPS, start=4.0)))
-    said, port = introduced(replace(twin_config), ONE_OF_06)
-    link = DRIVER.new_link(ONE_OF_06, DRIVER.carries, 0.005, said)
+    introduction, port = introduced(replace(twin_config), ONE_OF_06)
+    link = DRIVER.new_link(ONE_OF_06, DRIVER.carries, 0.005, introduction)
     while port.k < 3500:
         tell(link, port, 10)
     assert link["raw"]["status"] & STATUS_STOP_BUTTON

@@ -23,10 +23,11 @@ from riderless.firmware_interface.messages import (
 )
 from riderless.firmware_interface.slcan import CanFrame
 from riderless.firmware_interface.twins import vesc_can as twin_file
-from riderless.firmware_interface.twins.conformance import TwinPort, take
+from riderless.firmware_interface.twins.conformance import take
 from riderless.firmware_interface.twins.faults import Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
 from riderless.firmware_interface.twins.twin import TwinConfig
+from tests.firmware_interface.devices.bus_port import BusPort
 from tests.firmware_interface.devices.pairs import Pair
 from tests.paths import REFERENCE
 
@@ -49,17 +50,6 @@ def config(settings=SETTINGS, faults=(), **changes):
     return TwinConfig(carries=DRIVER.carries, calibration=calibration, settings=settings, faults=faults, **given)
 
 
-class BusPort(TwinPort):
-    """A twin whose bus has something else on it too."""
-
-    def __init__(self, twin, others=b""):
-        super().__init__(twin, "can0")
-        self.others = others
-
-    def step(self, data=b""):
-        return super().step(data) + (self.others if self.k % 20 == 0 else b"")
-
-
 def introduced(twin_config=None, wanted=SETTINGS, others=b"", kind=COMMAND_KIND_TORQUE, port=None):
     port = port or BusPort(twin_file.make(twin_config or config()), others)
     return DRIVER.introduce(port, DeviceRequirements(rate=200, watchdog=0.05, settings=wanted, kind=kind)), port
@@ -72,9 +62,9 @@ def refused(*args, **kwargs):
     return str(caught.value)
 
 
-def linked(said=None, settings=SETTINGS):
-    said = said or vesc_can.Introduction("x", scale=0.4)
-    return DRIVER.new_link(settings, DRIVER.carries, 0.005, said)
+def linked(introduction=None, settings=SETTINGS):
+    introduction = introduction or vesc_can.Introduction("x", scale=0.4)
+    return DRIVER.new_link(settings, DRIVER.carries, 0.005, introduction)
 
 
 def spoken(link, value=0.0, flags=0, kind=COMMAND_KIND_TORQUE, send=1):
@@ -125,17 +115,17 @@ def test_captured_frames_that_are_no_answer_of_ours_change_nothing():
 def test_the_twin_answers_the_captured_question_of_its_firmware_in_the_captured_form():
     twin = twin_file.make(config({**SETTINGS, "vesc_id": 4.0}))
     twin.hear(slcan.opening(1e6) + CanFrame(0x804, bytes((3, 0, 0)), True).line, 0.0)
-    said = [frame for frame in slcan.can_frames(twin.instant(0.0, np.zeros(9))) if frame.extended]
-    assert [frame.identifier for frame in said] == [0x503] * 4 + [0x703]
-    assert [frame.data[0] for frame in said] == [0, 7, 14, 21, 4]
-    assert said[-1].data[2:4] == bytes((0, 24))
+    answers = [frame for frame in slcan.can_frames(twin.instant(0.0, np.zeros(9))) if frame.extended]
+    assert [frame.identifier for frame in answers] == [0x503] * 4 + [0x703]
+    assert [frame.data[0] for frame in answers] == [0, 7, 14, 21, 4]
+    assert answers[-1].data[2:4] == bytes((0, 24))
 
 
 @pytest.mark.parametrize("kind", [COMMAND_KIND_TORQUE, COMMAND_KIND_RATE, COMMAND_KIND_ANGLE])
 def test_every_kind_of_command_is_obeyed(kind):
-    said, port = introduced(config(kind=kind), kind=kind)
-    assert said.name == "VESC 410 6.02"
-    link = linked(said)
+    introduction, port = introduced(config(kind=kind), kind=kind)
+    assert introduction.name == "VESC 410 6.02"
+    link = linked(introduction)
     tell(link, port, 40, kind=kind, value=0.3, flags=COMMAND_ENABLE)
     assert link["raw"]["status"] == STATUS_ENABLED
     assert pytest.approx(0.3, abs=0.01) == port.twin.T
@@ -169,8 +159,8 @@ def test_another_master_before_and_in_the_loop():
 
 
 def test_an_answer_that_lacks_a_piece_is_none():
-    said, port = introduced()
-    link, line = linked(said), spoken(linked(said), send=0)
+    introduction, port = introduced()
+    link, line = linked(introduction), spoken(linked(introduction), send=0)
     whole = port.step(line)
     assert take(link, whole) == 1
     pieces = [part + b"\r" for part in port.step(line).split(b"\r")[:-1]]
@@ -180,8 +170,8 @@ def test_an_answer_that_lacks_a_piece_is_none():
 
 
 def test_a_cut_line_ends_the_torque_within_100_ms_and_the_next_command_brings_it_back():
-    said, port = introduced()
-    link = linked(said)
+    introduction, port = introduced()
+    link = linked(introduction)
     tell(link, port, 40, value=2.0, flags=COMMAND_ENABLE)
     assert pytest.approx(2.0) == port.twin.T
     cut = port.k
