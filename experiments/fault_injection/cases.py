@@ -393,7 +393,7 @@ def _circumstances(
     else:
         name = str(rng.choice(BESIDE_FAULTS)) if rng.random() < 0.5 else USUAL_CIRCUMSTANCES
     about = draw_circumstances(name, rng, machine, speed, options.space, options.plan)
-    return replace(about, model="nonlinear") if options.pool.nonlinear else about
+    return replace(about, model="nonlinear")
 
 
 def _kick(bicycle: str, method: str, t: float, side: int, draws: Draws) -> Kick:

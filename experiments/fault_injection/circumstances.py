@@ -24,7 +24,7 @@ STEADY_TURN_TIME = 5.0  # s, of a turn to one side
 
 @dataclass(frozen=True, kw_only=True)
 class Circumstances:
-    """Circumstances of a ride, by default pushes by hand on a treadmill of constant speed.
+    """Circumstances of a ride, by default pushes by hand on a treadmill of constant speed and a linear bicycle.
 
     Attributes
     ----------
@@ -169,10 +169,10 @@ def _turns(ride: _Ride, make: _Make) -> Circumstances:
     return make(excitation=turns, kicks=())
 
 
-def _lane(ride: _Ride, make: _Make, model: str = "linear") -> Circumstances:
+def _lane(ride: _Ride, make: _Make) -> Circumstances:
     amplitude = abs(turning_torque(ride.machine, ride.v, ride.between(0.1, 0.35)))
     turn = Excitation("push", amplitude, ride.between(4.0, 20.0), delay=ride.between(1.0, 5.0))
-    return make(excitation=turn, kicks=(), model=model)
+    return make(excitation=turn, kicks=())
 
 
 def _kicked(ride: _Ride, make: _Make, lean_rate: float) -> Circumstances:
@@ -209,11 +209,17 @@ CIRCUMSTANCES: dict[str, Callable[[_Ride, _Make], Circumstances]] = {
     ),
     "drive 10 ms late": lambda r, make: make(drive=SteerDrive(delay=0.01)),
     ON_WHEELS: lambda r, make: make(surroundings=Surroundings(training_wheels=0.17)),
-    "nonlinear": lambda r, make: make(model="nonlinear"),
-    "nonlinear, turn of a lane": partial(_lane, model="nonlinear"),
 }
-STRONG_DISTURBANCES: dict[str, Callable[[_Ride, _Make], Circumstances]] = {  # honest ones, on the nonlinear bicycle
+STRONG_DISTURBANCES: dict[str, Callable[[_Ride, _Make], Circumstances]] = {  # honest ones
     "vibration": lambda r, make: make(instruments=replace(USUAL_INSTRUMENTS, vibration=r.between(0.5, 1.4))),
+    "vibration of a resonance": lambda r, make: make(
+        instruments=replace(
+            USUAL_INSTRUMENTS,
+            vibration=r.between(0.5, 1.5),
+            vibration_time=r.between(0.05, 0.3),
+            vibration_frequency=r.between(10.0, 25.0),
+        )
+    ),
     "belt that pulses": _pulsing,
     "strong gusts": lambda r, make: make(surroundings=Surroundings(gusts=r.between(0.01, 0.03) * r.weight)),
     "hard kicks": lambda r, make: _kicked(r, make, r.between(0.7, 1.2)),

@@ -51,13 +51,11 @@ class ThreatPool(StrEnum):
 
     @property
     def varied(self) -> bool:
-        """True where the rides have circumstances of all kinds, on other bicycles than those tuned on."""
-        return self in (ThreatPool.SLOW, ThreatPool.COUPLED, ThreatPool.NONE) or self.nonlinear
+        """True where the rides have circumstances of all kinds, on other bicycles than those tuned on.
 
-    @property
-    def nonlinear(self) -> bool:
-        """True where all ride the nonlinear bicycle: the specific force of the linear one tells nothing of a turn."""
-        return self in (ThreatPool.SMALL, ThreatPool.DISTURBED)
+        All of them are nonlinear: the specific force of the linear bicycle tells nothing of a turn.
+        """
+        return self in (ThreatPool.SLOW, ThreatPool.SMALL, ThreatPool.COUPLED) or self.healthy
 
     @property
     def healthy(self) -> bool:

@@ -140,7 +140,7 @@ def test_a_healthy_ride_that_truly_came_to_its_limit_is_no_false_stop(cause, lea
 
 
 def test_only_a_blow_of_a_training_wheel_excuses_sensors_that_disagree():
-    case = draw_case(352001, 92, HEALTHY_RIDES)
+    case = draw_case(352001, 1716, HEALTHY_RIDES)
     played = play_case(case)
     assert judge_case(case, played).outcome == "SENSORS_DISAGREE"
     assert judge_case(case, played).complaints == ()

@@ -88,15 +88,21 @@ def test_instruments_refuse_nonsense(fields, words):
         Instruments(**fields)
 
 
-def test_a_vibration_has_its_size_and_forgets_itself_in_ten_milliseconds():
+@pytest.mark.parametrize(
+    ("time", "frequency", "lag"), [(0.01, 0.0, 1), (0.1, 20.0, 5), (0.1, 20.0, 10)], ids=["rough", "half", "whole turn"]
+)
+def test_a_vibration_has_its_size_and_correlation(time, frequency, lag):
     p, s = np.zeros(1, sensors.INSTRUMENTS), np.zeros(1, sensors.INSTRUMENTS_STATE)
-    sensors.Instruments(accel_noise=0.0, vibration=1.4).pack(p[0])
-    shaken = []
-    for k in range(4000):
-        row = np.zeros(1, sensors.READINGS)[0]
+    shaking = Instruments(accel_noise=0.0, vibration=1.4, vibration_time=time, vibration_frequency=frequency)
+    shaking.pack(p[0])
+    row = np.zeros(1, sensors.READINGS)[0]
+    felt = np.zeros((20000, 3))
+    for k in range(len(felt)):
+        row["a_x"] = row["a_y"] = row["a_z"] = 0.0
         sensors.apply_instruments(p[0], s[0], 0.005 * k, row)
-        shaken.append((row["a_x"], row["a_y"], row["a_z"]))
-    shaken = np.array(shaken[20:])
-    assert shaken.std(axis=0) == pytest.approx(1.4, rel=0.1)
-    kept = (shaken[1:] * shaken[:-1]).mean(axis=0) / shaken.var(axis=0)
-    assert kept == pytest.approx(np.exp(-0.5), abs=0.05)
+        felt[k] = row["a_x"], row["a_y"], row["a_z"]
+    felt = felt[200:]
+    assert felt.std(axis=0) == pytest.approx(1.4, rel=0.1)
+    correlation = (felt[lag:] * felt[:-lag]).mean(axis=0) / felt.var(axis=0)
+    expected = np.exp(-0.005 * lag / time) * np.cos(2.0 * np.pi * frequency * 0.005 * lag)
+    assert correlation == pytest.approx(expected, abs=0.06)
