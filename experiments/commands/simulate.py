@@ -194,7 +194,7 @@ def _machines(context: typer.Context, ride: "AskedPath | None", controller: str,
     bike, trust = given["bike"], given["trust"]
     if (bike is None) == (given["rig"] is None):
         raise InputError("simulate wants a bicycle or --rig FILE, one of them: `riderless simulate Silver`")
-    rig = rig_of(given["rig"], trust=trust) if given["rig"] else named_rig(bike, trust)
+    rig = rig_of(Path(given["rig"]), trust=trust) if given["rig"] else named_rig(bike, trust)
     if rig is not None:
         why = f"the rig '{rig.name}' has its own; leave it out, or name a bicycle"
         refuse_ignored(context, "delay", "drive_lag", because=why)

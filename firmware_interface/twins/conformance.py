@@ -4,7 +4,7 @@ The driver is introduced to its twin through a port without a line, in simulated
 fro, whole, cut, damaged, and as noise.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,9 +24,9 @@ from riderless.firmware_interface.messages import (
     STATUS_ENABLED,
     STATUS_WATCHDOG,
 )
-from riderless.firmware_interface.port import SerialPort
 from riderless.firmware_interface.twins.machine import new_twin
-from riderless.firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
+from riderless.firmware_interface.twins.twin import STEP_RATE, TwinConfig
+from riderless.firmware_interface.twins.twin_in_memory import TwinPort
 
 RATES = (100, 200, 500, 1000)  # Hz, of the loop
 BAUD = 921600
@@ -90,29 +90,6 @@ class Conformance(NamedTuple):
         )
 
 
-class TwinPort(SerialPort):
-    """Port in memory with a twin behind it; whoever listens lets the twin's time pass."""
-
-    def __init__(self, twin: Twin, name: str) -> None:
-        self.path, self.baud, self.low_latency = f"memory:{name}", BAUD, True
-        self.twin, self.k = twin, 0  # steps so far
-
-    def step(self, data: bytes = b"") -> bytes:
-        """Let one step of the twin pass, at whose beginning ``data`` arrives; returns what it says."""
-        t = self.k / STEP_RATE
-        answer = self.twin.hear(data, t) if data else b""
-        self.k += 1
-        return answer + self.twin.instant(t, TRUE_READINGS.copy())
-
-    def ask_and_listen(self, request: Callable[[int], bytes], timeout: float, again: float) -> Iterator[bytes]:
-        """Ask, and yield what comes in, in the twin's time."""
-        every = max(1, round(again * STEP_RATE))
-        for k in range(round(timeout * STEP_RATE)):
-            answer = self.step(request(k // every) if k % every == 0 else b"")
-            if answer:
-                yield answer
-
-
 class DriverBench:
     """Driver and twin after their introduction, at one rate of the loop."""
 
@@ -126,7 +103,7 @@ class DriverBench:
             torque_limit=TORQUE_LIMIT,
             settings={**settings, "baud": BAUD},
         )
-        self.port = TwinPort(new_twin(name, config), name)
+        self.port = TwinPort(new_twin(name, config), name, BAUD, TRUE_READINGS)
         self.twin, self.driver, self.rate = self.port.twin, driver, rate
         wants = DeviceRequirements(rate=rate, watchdog=WATCHDOG, settings=settings, nonce=12345)
         self.introduction = driver.introduce(self.port, wants)

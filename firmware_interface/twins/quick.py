@@ -4,7 +4,8 @@ Of a VectorNav, a VESC and an ODrive. They speak the bytes of the twins on pseud
 `odrive`). Those also play faults, and what is said before the loop; a test holds the two against each other. What is
 asked is answered with the readings of that instant; the answer is there at the next tick.
 
-Any other device has its compiled twin in its own file, as `QUICK`, reached through the addresses of its functions.
+Another device may have its compiled twin in its own file, as `QUICK`, reached through the addresses of its functions;
+one without any is hosted as it is (`twin_in_memory`).
 """
 
 import math
@@ -51,7 +52,7 @@ from riderless.firmware_interface.twins.odrive_lines import find_checked_star, p
 from riderless.firmware_interface.twins.twin import TwinConfig
 
 QUICK_KINDS = ("vectornav", "vesc", "odrive")
-_VECTORNAV, _VESC, _ODRIVE, _OWN_FILE = (np.int64(kind) for kind in range(len(QUICK_KINDS) + 1))
+_VECTORNAV, _VESC, _ODRIVE, OWN_FILE = (np.int64(kind) for kind in range(len(QUICK_KINDS) + 1))
 _READINGS = 9  # as of ``calibration.to_counts``
 _ROOM = 256  # bytes of what comes in, and of an answer
 QUICK_TWIN = np.dtype(
@@ -117,6 +118,11 @@ class Quick(NamedTuple):
     ready: Callable[[np.void], None]  # and then what its driver's introduction leaves
 
 
+def has_quick_twin(kind: str) -> bool:
+    """Tell whether simulated time has a compiled twin of a device."""
+    return kind in QUICK_KINDS or quick_of(kind) is not None
+
+
 def quick_of(kind: str) -> Quick | None:
     """Compiled twin of a device in its own file; None where it has none."""
     module = import_module(f"riderless.firmware_interface.twins.{DEVICES[kind]}") if kind in DEVICES else None
@@ -147,7 +153,7 @@ def new_quick_twin(kind: str, port: int, config: TwinConfig) -> np.void:
         twin["hear"], twin["tell"], twin["output"] = _addresses(kind)
         return twin
     if kind not in QUICK_KINDS:
-        raise DeviceError(f"simulated time has no twin of a {kind}: run this machine with --emulated, in real time")
+        raise DeviceError(f"there is no compiled twin of a {kind}")
     if kind == "vectornav" and IMU_RATE % config.rate_hz:
         raise DeviceError(
             f"a VectorNav streams at {IMU_RATE} Hz divided by a whole number, found a loop of {config.rate_hz} Hz: set "
@@ -162,7 +168,7 @@ def new_quick_twin(kind: str, port: int, config: TwinConfig) -> np.void:
 
 def new_own_twin(own: Quick, config: TwinConfig) -> np.void:
     """Make a device with a twin in its own file as after power-up, a record of QUICK_TWIN."""
-    twin = _new_record(int(_OWN_FILE), own.introduce(config), config)
+    twin = _new_record(int(OWN_FILE), own.introduce(config), config)
     own.begin(twin, config)
     return twin
 
@@ -276,7 +282,7 @@ def _made(typingctx, address, d, t):
 @njit(cache=True, nogil=True)
 def quick_output(d, t):
     """Command [N m, rad/s or rad] that the drive follows at ``t`` [s], and whether it is on."""
-    if d.kind == _OWN_FILE:
+    if d.kind == OWN_FILE:
         n_on = _made(d.output, d, t)  # type: ignore[call-arg, var-annotated]  # the context comes from numba
         return d.made, n_on != 0
     if d.kind == _ODRIVE:
@@ -304,7 +310,7 @@ def tell_quick(d, t, readings, out):
     """
     if d.kind == _VECTORNAV:
         return _stream(d, t, readings, out)
-    if d.kind == _OWN_FILE:
+    if d.kind == OWN_FILE:
         return _told(d.tell, d, t, readings, out)  # type: ignore[call-arg]
     for i in range(d.n_answer):
         out[i] = d.answer[i]
@@ -348,7 +354,7 @@ def hear_quick(d, rx, n, t, readings):
     """
     if d.kind == _VECTORNAV:
         return
-    if d.kind == _OWN_FILE:
+    if d.kind == OWN_FILE:
         _heard(d.hear, d, rx, n, t, readings)  # type: ignore[call-arg]
         return
     if d.kind == _ODRIVE:

@@ -10,17 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from riderless.firmware_interface.calibration import Calibration
-from riderless.firmware_interface.devices.driver import Introduction
+from riderless.firmware_interface.devices.driver import DeviceRequirements, Introduction
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE, ROLE_SPEED
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.messages import COMMAND_KINDS
 from riderless.firmware_interface.twins.machine import MachineConfig, StationConfig
 from riderless.firmware_interface.twins.place.sending import new_place_twin
 from riderless.firmware_interface.twins.place.sensor import PlaceFault
-from riderless.firmware_interface.twins.quick import QUICK_TWIN, new_quick_twin, quick_introduction
+from riderless.firmware_interface.twins.quick import QUICK_TWIN, has_quick_twin, new_quick_twin, quick_introduction
 from riderless.firmware_interface.twins.speed.belt import BeltFault
 from riderless.firmware_interface.twins.speed.speaking import new_speed_drive
 from riderless.firmware_interface.twins.twin import TwinConfig
+from riderless.firmware_interface.twins.twin_in_memory import HostedTwin
 from riderless.firmware_interface.twins.virtual_node import NodeConfig
 from riderless.hil.rig.guard import guard_of_rig
 from riderless.hil.rig.rig import Rig, RigPort
@@ -115,6 +116,7 @@ class EmulatedDevices(NamedTuple):
     twins: np.ndarray  # (m,) QUICK_TWIN
     wiring: np.void  # a record of WIRING
     introductions: list[Introduction] | None  # one for each port; None where our node is alone
+    hosted: tuple[HostedTwin, ...] = ()  # those of the twins that are Python; they live as long as the ride
 
 
 def emulated_devices(rig: Rig) -> EmulatedDevices:
@@ -122,6 +124,7 @@ def emulated_devices(rig: Rig) -> EmulatedDevices:
     wiring = np.zeros(1, WIRING)[0]
     twins: list[np.void] = []
     introductions: list[Introduction] = []
+    hosted: list[HostedTwin] = []
     wiring["node"] = wiring["place"] = wiring["belt"] = wiring["drive"] = -1
     wiring["ports"] = len(rig.ports)
     for i, port in enumerate(rig.ports):
@@ -135,11 +138,17 @@ def emulated_devices(rig: Rig) -> EmulatedDevices:
         else:
             config = _station(rig, port, None).twin
             wiring["drive"] = len(twins) if port.role & ROLE_DRIVE else wiring["drive"]
-            twins.append(new_quick_twin(port.device, i, config))
-            introductions[-1] = quick_introduction(port.device, config)
+            if has_quick_twin(port.device):
+                twins.append(new_quick_twin(port.device, i, config))
+                introductions[-1] = quick_introduction(port.device, config)
+            else:
+                wants = DeviceRequirements(rig.rate, rig.watchdog, config.settings, SIMULATED_SESSION, config.kind)
+                hosted.append(HostedTwin(port.device, i, config, wants))
+                twins.append(hosted[-1].record)
+                introductions[-1] = hosted[-1].introduction
     by_itself = wiring["drive"] >= 0 or (rig.command_delay is not None and rig.command_delay < rig.dt)
     wiring["delay"] = rig.obeyed_after if by_itself else 0.0
-    return EmulatedDevices(np.array(twins, QUICK_TWIN), wiring, introductions if twins else None)
+    return EmulatedDevices(np.array(twins, QUICK_TWIN), wiring, introductions if twins else None, tuple(hosted))
 
 
 def rig_in_simulated_time(rig: Rig) -> Rig:

@@ -327,6 +327,8 @@ class _Ride:
             devices=self._devices.twins,
             wiring=self._devices.wiring,
         )
+        for twin in self._devices.hosted:
+            twin.require_no_error()
         outcome = operator.outcome()
         if look.left and outcome.reason != "abort":
             return replace(outcome, reason="fault", cause=f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")

@@ -116,10 +116,16 @@ def lockstep_multiple(rig: Rig, seconds: float = 120.0) -> float:
         if devices.introductions is not None:
             agreed, calibration = agree_with_devices(rig, devices.introductions)
         loop = new_loop(agreed, gains(agreed), calibration.as_record(), devices.introductions)
-        plant, operator, (twins, wiring, _) = emulated_plant(agreed, scenario()), Operator(duration), devices
+        plant, operator = emulated_plant(agreed, scenario()), Operator(duration)
         began = time.perf_counter()
         lockstep.run_in_lockstep(
-            loop, plant, emulated_node(agreed), operator, lambda rows, tape: None, devices=twins, wiring=wiring
+            loop,
+            plant,
+            emulated_node(agreed),
+            operator,
+            lambda rows, tape: None,
+            devices=devices.twins,
+            wiring=devices.wiring,
         )
         assert operator.outcome().reason == "success"
         return time.perf_counter() - began
