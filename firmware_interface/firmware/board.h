@@ -12,7 +12,7 @@
 #include "stm32f103.h"
 #endif
 
-enum { PIN_ENCODER_SELECT = 0, PIN_ENCODER_A = 6, PIN_ENCODER_B = 7 }; /* of PB */
+enum { PIN_ENCODER_SELECT = 0, PIN_HEARTBEAT = 1, PIN_ENCODER_A = 6, PIN_ENCODER_B = 7 }; /* of PB */
 enum { PIN_STOP = 12, PIN_DRIVE_READY = 13, PIN_DIRECTION = 14, PIN_LED = 13 }; /* PB12, PB13, PB14, PC13 */
 
 /* the file of the chip */

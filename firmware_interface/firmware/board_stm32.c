@@ -21,6 +21,9 @@
 #define DRIVE_BIPOLAR 0 /* 1: 10 to 90 %, 50 % is zero, no direction; `make board DEFINES=-DDRIVE_BIPOLAR=1` */
 #endif
 #define DRIVE_PWM_HZ (DRIVE_BIPOLAR ? 2000u : 20000u)
+#ifndef ABSENT
+#define ABSENT 0 /* NODE_FAULT_* of parts that this node does not carry: their faults do not count, nor their guard */
+#endif
 #define DRIVE_FULL 10000u         /* at the steer for a duty of 1, or of 90 %: mN m, or mrad/s in speed mode */
 #define RATE_LIMIT_mrad_s 6000u
 #define TORQUE_REPORT_mNm_V 10000 /* mN m per V of the drive's monitor */
@@ -43,8 +46,9 @@ static const struct node_identity identity = {
     .steer_counts_per_turn = STEER_COUNTS_PER_TURN,
     .obeys = 1u << DRIVE_KIND,
     .rate_limit_mrad_s = RATE_LIMIT_mrad_s,
-    .steer_limit_counts = STEER_BOUND_counts, /* the guard's limits may be narrower, never wider */
-    .lean_limit_mrad = LEAN_BOUND_mrad,
+    /* the guard's limits may be narrower, never wider */
+    .steer_limit_counts = (ABSENT & NODE_FAULT_ENCODER) != 0 ? 0 : STEER_BOUND_counts,
+    .lean_limit_mrad = (ABSENT & NODE_FAULT_IMU) != 0 ? 0 : LEAN_BOUND_mrad,
     .torque_step_mNm = TORQUE_STEP_BOUND_mNm,
 };
 
@@ -299,8 +303,9 @@ void tick(void)
     faults |= (GPIOB->IDR & BIT(PIN_DRIVE_READY)) != 0 ? 0u : (unsigned)NODE_FAULT_DRIVE;
 
     line_read();
-    value = node_latch(&node, instant_us, stop_pressed(), (uint8_t)faults);
+    value = node_latch(&node, instant_us, stop_pressed(), (uint8_t)(faults & ~(unsigned)ABSENT));
     board_drive(node.kind, value, node.enabled);
+    GPIOB->BSRR = node.heartbeat ? BIT(PIN_HEARTBEAT) : BIT(PIN_HEARTBEAT + 16);
     GPIOC->BSRR = node.enabled ? BIT(PIN_LED + 16) : BIT(PIN_LED); /* lit when low */
 
     n = node_hello(&node, tx);

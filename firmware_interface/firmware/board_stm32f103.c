@@ -40,6 +40,7 @@ void pins_start(void)
         {GPIOA, 10, PIN_INPUT_PULLED},   /* from it, up */
         {GPIOA, 11, PIN_OUTPUT_OF_UNIT}, /* drive: enable */
         {GPIOB, PIN_ENCODER_SELECT, PIN_OUTPUT},
+        {GPIOB, PIN_HEARTBEAT, PIN_OUTPUT},
         {GPIOB, PIN_ENCODER_A, PIN_INPUT_PULLED}, /* up */
         {GPIOB, PIN_ENCODER_B, PIN_INPUT_PULLED},
         {GPIOB, 10, PIN_INPUT_PULLED},   /* wheel, up */

@@ -47,6 +47,7 @@ void pins_start(void)
         {GPIOA, 10, PIN_OF_UNIT, PULL_UP, OF_USART1},        /* from it */
         {GPIOA, 11, PIN_OF_UNIT, PULL_NONE, OF_TIM1_OR_TIM2}, /* drive: enable */
         {GPIOB, PIN_ENCODER_SELECT, PIN_OUTPUT, PULL_NONE, 0},
+        {GPIOB, PIN_HEARTBEAT, PIN_OUTPUT, PULL_NONE, 0},
         {GPIOB, PIN_ENCODER_A, PIN_OF_UNIT, PULL_UP, OF_TIM4},
         {GPIOB, PIN_ENCODER_B, PIN_OF_UNIT, PULL_UP, OF_TIM4},
         {GPIOB, 10, PIN_OF_UNIT, PULL_UP, OF_TIM1_OR_TIM2},          /* wheel */

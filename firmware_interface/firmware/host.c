@@ -71,6 +71,7 @@ const size_t host_layout[] = {
     offsetof(struct node, off_seen),
     offsetof(struct node, tripped),
     offsetof(struct node, foreign),
+    offsetof(struct node, heartbeat),
     offsetof(struct node, commands),
     offsetof(struct node, trips),
     offsetof(struct node, refused),

@@ -604,6 +604,7 @@ int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t
     } else if (!node->enabled || node->kind != NODE_KIND_ANGLE) { /* an angle is held */
         node->value = 0;
     }
+    node->heartbeat = node->heartbeat != node->enabled; /* rule 12: an edge at each instant while enabled */
     node->status = (uint8_t)((node->enabled ? NODE_STATUS_ENABLED : 0) | (node->tripped ? NODE_STATUS_WATCHDOG : 0) |
                              (stop_button ? NODE_STATUS_STOP_BUTTON : 0) | (saturated ? NODE_STATUS_SATURATED : 0) |
                              (node->foreign ? NODE_STATUS_FOREIGN : 0));

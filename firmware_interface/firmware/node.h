@@ -6,6 +6,7 @@
  *     node_receive(&node, bytes, n);                      what has come off the line since the last
  *     value = node_latch(&node, now_us, stop_button, faults);
  *     board_drive(node.kind, value, node.enabled);        yours: the torque, rate or angle from now on
+ *     board_heartbeat(node.heartbeat);                    yours: a pin that no timer and no DMA drives
  *     n = node_hello(&node, frame);                       to be sent if n > 0
  *     n = node_sample(&node, &readings, frame);           to be sent
  *
@@ -124,6 +125,7 @@ struct node {
     uint16_t obeyed_seq;
     uint8_t status, faults;
     bool enabled, off_seen, tripped, foreign;
+    bool heartbeat; /* level of the heartbeat's pin from this instant to the next, rule 12 */
     uint32_t commands, trips, refused; /* obeyed so far; times the watchdog has struck; foreign commands */
     /* guard: limits in force, and what it knows */
     struct node_guard guard;

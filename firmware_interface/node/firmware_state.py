@@ -69,6 +69,7 @@ FIRMWARE = np.dtype(
         ("tripped", "u1"),  # the watchdog has struck and has not been cleared
         ("trips", "u4"),
         ("foreign", "u1"),  # a foreign command has disabled the drive, or tried: the session is spoilt
+        ("heartbeat", "u1"),  # level of its pin since the latest sampling instant
         ("value", "f8"),  # N m, rad/s or rad by kind, applied since the latest sampling instant, in the drive's sense
         ("T", "f8"),  # the same, positive to the right
         ("rejected", "u4"),  # frames

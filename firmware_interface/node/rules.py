@@ -334,6 +334,7 @@ def firmware_latch(fw, t):
         fw.T = fw.cal.torque_sign * fw.value
     else:
         fw.T = steer_command(fw.value, fw.kind, fw.cal) if fw.enabled else 0.0
+    fw.heartbeat ^= fw.enabled  # an edge at each instant while enabled
     fw.raw.status = (
         (STATUS_ENABLED if fw.enabled else 0)
         | (STATUS_WATCHDOG if fw.tripped else 0)
@@ -434,6 +435,7 @@ def firmware_restart(fw, t):
     fw.newest.seq = 0
     fw.heard_us = 0
     fw.enabled = fw.off_seen = fw.tripped = fw.foreign = 0
+    fw.heartbeat = 0
     fw.value = fw.T = 0.0
     fw.hello.reset_cause = RESET_BROWN_OUT
     _forget_guard(fw)

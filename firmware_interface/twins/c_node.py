@@ -124,6 +124,7 @@ class FirmwareState(Structure):
         ("off_seen", c_bool),
         ("tripped", c_bool),
         ("foreign", c_bool),
+        ("heartbeat", c_bool),
         ("commands", c_uint32),
         ("trips", c_uint32),
         ("refused", c_uint32),
@@ -284,7 +285,7 @@ class FirmwareInC:
         else:
             firmware["T"] = steer_command(firmware["value"], kind, firmware["cal"]) if state.enabled else 0.0
         firmware["now_us"], firmware["heard_us"] = now_us, now_us - state.age_us
-        for name in ("enabled", "commands", "trips", "refused", "session"):
+        for name in ("enabled", "heartbeat", "commands", "trips", "refused", "session"):
             firmware[name] = getattr(state, name)
         firmware["raw"]["status"], firmware["raw"]["command_seq"] = state.status, state.obeyed_seq
         return float(firmware["T"])

@@ -36,7 +36,7 @@ arm = pytest.importorskip("unicorn.arm_const")
 
 FLASH, RAM, UNITS = 0x0800_0000, 0x2000_0000, 0x4000_0000
 TIM2, TIM4, SPI1, IWDG = 0x4000_0000, 0x4000_0800, 0x4001_3000, 0x4000_3000
-STOP, READY, DIRECTION, IMU_SELECT, ENCODER_SELECT = 1 << 12, 1 << 13, 1 << 14, 1 << 4, 1
+STOP, READY, DIRECTION, IMU_SELECT, ENCODER_SELECT, HEARTBEAT = 1 << 12, 1 << 13, 1 << 14, 1 << 4, 1, 2
 SR, CNT, CCR1, BDTR, MOE = 0x10, 0x24, 0x34, 0x44, 1 << 15
 ENCODER, SERIAL = 3 << 6, bytes(range(1, 13))
 IMU_NAME = 0x75, 0x70  # of an MPU-6500
@@ -301,6 +301,10 @@ class Board:
         size = 10_000 * self.word(self.chip.tim1 + CCR1) / self.chip.pwm_top
         return -size if self.word(self.outputs) & DIRECTION else size
 
+    @property
+    def heartbeat(self) -> bool:
+        return self.word(self.outputs) & HEARTBEAT != 0
+
 
 @pytest.fixture
 def board(image) -> Board:
@@ -394,6 +398,7 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
         assert all(said.session == firmware["hello"]["session"] for said in hello)
         session = int(firmware["session"])
         firmware["hello_pending"] = 0
+        assert board.heartbeat == firmware["heartbeat"]
         if firmware["enabled"]:
             assert board.torque_mNm == pytest.approx(1e3 * T, abs=10_000 / board.chip.pwm_top)
             enabled += 1
@@ -417,6 +422,58 @@ def test_stop_button_needs_no_program(board):
     board.hear(command(3, 2000))
     assert heard(board.tick())[0].status == 4
     assert board.torque_mNm is None
+
+
+class CountingBoard(Board):
+    """A board that counts the edges of the heartbeat's pin, whatever writes it."""
+
+    edges = 0
+
+    def _write(self, *args) -> None:
+        before = self.heartbeat
+        super()._write(*args)
+        self.edges += self.heartbeat != before
+
+
+def test_the_heartbeat_has_an_edge_at_each_enabled_instant_and_none_in_a_halt_or_a_reset(image):
+    board = CountingBoard(image)
+    board.start()
+    open_session(board)
+    levels = []
+    for seq in range(8):
+        board.hear(command(seq, 0, COMMAND_ENABLE if seq else COMMAND_CLEAR))
+        board.tick()
+        levels.append(board.heartbeat)
+    assert levels == [False, True, False, True, False, True, False, True]
+    for _ in range(10):  # the computer is silent: 25 ms after its last sample the watchdog strikes
+        board.tick()
+        levels.append(board.heartbeat)
+    assert levels[8:] == [False, True] + 8 * [False]
+    board.registers[board.outputs] |= HEARTBEAT
+    before = board.edges
+    board.uc.emu_start(board.symbols["halt"] | 1, board.asleep, count=100_000)
+    assert board.edges == before
+    board.start()
+    assert board.edges == before + 1, "it falls, and no pulse begins"
+
+
+def test_what_a_node_does_not_carry_keeps_no_heartbeat_off(tmp_path, image):
+    chip = image[0].name
+    board = Board(
+        built(tmp_path, chip, f"DEFINES=-DABSENT={FAULT_DRIVE | FAULT_IMU | FAULT_ENCODER | FAULT_BUS}"), imu=0
+    )
+    board.registers[board.inputs], board.unplugged, board.volts[0] = 0, True, 0.0
+    board.start()
+    open_session(board)
+    for seq in range(100):
+        board.hear(command(seq, 0, COMMAND_ENABLE if seq else COMMAND_CLEAR))
+        (sample,) = heard(board.tick())
+        assert (sample.faults, sample.status, board.heartbeat) == (0, int(seq > 0), seq % 2 == 1)
+    board.press()
+    board.hear(command(100))
+    assert heard(board.tick())[0].status == 4
+    board.tick()
+    assert board.heartbeat
 
 
 def test_readings(board):

@@ -60,6 +60,7 @@ class Pair:
             "value",
             "kind",
             "enabled",
+            "heartbeat",
             "commands",
             "trips",
             "rejected",

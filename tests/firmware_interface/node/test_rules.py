@@ -221,6 +221,44 @@ def test_stop_button_and_faults_disable_and_nothing_comes_back_by_itself(cause, 
     assert bench.command(T=1.0) == 1.0
 
 
+def edges(bench: Bench, instants: int, **values) -> int:
+    """Edges of the heartbeat in so many instants at which commands come."""
+    count = 0
+    for _ in range(instants):
+        before = bench.fw["heartbeat"].item()
+        bench.command(**values)
+        count += bench.fw["heartbeat"].item() != before
+    return count
+
+
+def test_the_heartbeat_has_an_edge_at_each_instant_while_the_drive_is_enabled():
+    bench = Bench()
+    assert edges(bench, 5, flags=0) == 0
+    assert edges(bench, 100) == 100
+    assert edges(bench, 100, T=1.0) == 100
+    assert edges(bench, 5, flags=0) == 0
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda bench: bench.fw.__setitem__("stop_button", 1),
+        lambda bench: bench.fw.__setitem__("faults", FAULT_DRIVE),
+        lambda bench: bench.readings.__setitem__(6, 2.0),  # the steer, beyond the bound of 1.5 rad: its guard
+        lambda bench: bench.instant(bench.frame(session=bench.session ^ 1)),  # a foreign command
+        lambda bench: [bench.instant() for _ in range(WATCHDOG_PERIODS + 1)],  # nothing comes
+        lambda bench: [bench.command(sample_seq=0) for _ in range(WATCHDOG_PERIODS + 1)],  # nothing fresh comes
+    ],
+)
+def test_what_disables_the_drive_leaves_the_heartbeat_still(end):
+    bench = Bench().enable()
+    edges(bench, 20)
+    end(bench)
+    bench.instant()
+    bench.instant()
+    assert edges(bench, 50) == 0
+
+
 def test_sample_carries_clock_number_and_readings():
     bench = Bench(gyro_lsb=0.001, accel_lsb=0.01)
     bench.readings[:] = (0.1, -0.2, 0.3, 0.0, 1.0, -9.8, 0.25 * np.pi, 15.0, -1.5)
