@@ -58,9 +58,7 @@ def coils():
         contact(120, y, "S1a", "mushroom", closed=True),
         contact(230, y, "S2", "radio relay"),
         wire((160, y), (190, y)),
-        wire((270, y), (300, y)),
-        contact(340, y, "K3", "heartbeat"),
-        wire((380, y), (430, y)),
+        wire((270, y), (430, y)),
         dot(430, y),
         contact(480, y, "S3", "start"),
         wire((430, y), (440, y)),
@@ -97,14 +95,20 @@ def signals():
         contact(500, 565, "K1 mirror", "closed while K1 is open", closed=True),
         wire((540, 565), (590, 565)),
         text(616, 570, "GND", "b"),
-        text(14, 640, "pin that toggles", "b", "start"),
-        wire((148, 635), (160, 635)),
+        text(14, 640, "PB1", "b", "start"),
+        wire((56, 635), (160, 635)),
         box(240, 635, 160, "charge pump"),
         wire((320, 635), (380, 635)),
         box(440, 635, 120, "K3 coil"),
         wire((500, 635), (560, 635)),
         text(584, 640, "0 V", "b"),
         text(620, 640, "a pin that stands still, high or low, drops K3", "note", "start"),
+        text(14, 710, "3.3 V of the drive", "b", "start"),
+        wire((150, 705), (240, 705)),
+        contact(280, 705, "K3", "heartbeat"),
+        wire((320, 705), (380, 705)),
+        box(500, 705, 240, "drive: enable or kill input"),
+        text(640, 710, "10 kΩ to the drive's GND", "note", "start"),
         wire((120, 385), (120, 530), kind="link"),
         text(128, 460, "one mushroom", "note", "start"),
     ]
@@ -113,4 +117,4 @@ def signals():
 def drawing() -> str:
     """Make the whole drawing."""
     title = "Emergency stop: power, chain of the coils, and what the node reads"
-    return picture(title, 980, 690, [*power(), *coils(), *signals()])
+    return picture(title, 980, 750, [*power(), *coils(), *signals()])

@@ -42,6 +42,13 @@ def node():
             text(NODE_RIGHT - 8, y + 5, pin, "", "end"),
             text(572, y - 4, signal, "note", "start"),
         ]
+    parts += [
+        wire((NODE_RIGHT, 430), (640, 430)),
+        text(NODE_RIGHT - 8, 435, "PB1", "", "end"),
+        text(572, 426, "heartbeat", "note", "start"),
+        box(690, 430, 100, "charge pump", height=30),
+        text(640, 460, "to K3, where there is one", "note", "start"),
+    ]
     return parts
 
 

@@ -37,7 +37,7 @@ def check(
     from riderless.hil.commissioning import preflight
     from riderless.hil.commissioning.steps import go_through
     from riderless.hil.design.methods import design
-    from riderless.hil.rig.guard import NO_GUARD, has_guard
+    from riderless.hil.rig.guard import NO_GUARD, end_of_old_commands, has_guard
     from riderless.hil.runners.place_proof import keep_place_proof
     from riderless.hil.runners.stop_proof import keep_stop_proof
 
@@ -72,6 +72,7 @@ def check(
             ]
             found += [(device.serial, f"started last by {device.reset_cause}") for device in devices if device.serial]
             found += [] if has_guard(agreed) else [("guard", NO_GUARD)]
+            found += [("old commands", f"ended by {end_of_old_commands(agreed)}")]
             sooner = f"torque gone {1e3 * agreed.stop_time:.0f} ms after a stop, by the rig and its devices"
             for what, sentence in (*found, ("stop time by rig", sooner)):
                 verdicts.append((what, True, sentence))

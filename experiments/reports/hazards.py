@@ -10,9 +10,8 @@ from importlib import resources
 
 import numpy as np
 
-from riderless.firmware_interface.devices.link import ROLE_DRIVE
 from riderless.hil.loop.limits import Limit
-from riderless.hil.rig.guard import NO_GUARD, has_guard
+from riderless.hil.rig.guard import NO_GUARD, end_of_old_commands, has_guard
 from riderless.hil.rig.rig import Rig
 
 MEASURES = {
@@ -111,18 +110,8 @@ def limits_in_words(rig: Rig) -> dict[str, str]:
         "watchdog": f"{1e3 * rig.watchdog:g} ms",
         "guard": _NODE_GUARD if has_guard(rig) else NO_GUARD,
         "stop_time": f"{1e3 * rig.stop_time:.0f} ms",
-        "heartbeat": _heartbeat_in_words(rig),
+        "heartbeat": end_of_old_commands(rig),
     }
-
-
-def _heartbeat_in_words(rig: Rig) -> str:
-    """Say whether something apart from the drive ends torque by old commands on this rig."""
-    drive = next(port for port in rig.ports if port.role & ROLE_DRIVE)
-    if drive.device == "node":
-        return "our node, which knows each session and sample"
-    if rig.heartbeat:
-        return f"a heartbeat relay in the enable line of the {drive.device}"
-    return f"none: the {drive.device} obeys old commands, and no heartbeat relay cuts its enable line"
 
 
 def _in_words(limit: Limit) -> str:

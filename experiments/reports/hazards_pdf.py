@@ -129,6 +129,6 @@ def _limits(pdf: "FPDF", rig: Rig) -> None:
     _heading(pdf, "Limits of this machine", room=60)
     values = limits_in_words(rig)
     rows = [("stop time", values["stop_time"], "from a stop until the torque, not only its command, is gone")]
-    rows += [("old commands", "", f"what ends torque by them: {values['heartbeat']}")]
+    rows += [("old commands", "", f"what ends them beside the drive's watchdog: {values['heartbeat']}")]
     rows += [(name, values[name], limit.reason) for name, limit in vars(rig.limits).items()]
     _table(pdf, ("limit", "value", "reason"), rows, (30, 30, 160))

@@ -25,6 +25,7 @@ from riderless.firmware_interface.node.protocol import RECEIVER
 # What a device carries, as bits.
 ROLE_IMU, ROLE_STEER, ROLE_WHEEL, ROLE_DRIVE = 1, 2, 4, 8
 ROLE_PLACE, ROLE_SPEED = 16, 32  # a machine may do without; the latter keeps the speed
+ROLE_HEARTBEAT = 64  # of a node that makes the heartbeat for another device's drive, and of that drive
 ROLE_SENSORS = ROLE_IMU | ROLE_STEER | ROLE_WHEEL
 ROLES = {"imu": ROLE_IMU, "steer": ROLE_STEER, "wheel": ROLE_WHEEL, "drive": ROLE_DRIVE}
 CARRIES = {**ROLES, "sensors": ROLE_SENSORS, "place": ROLE_PLACE, "speed": ROLE_SPEED}  # as a rig file may write them

@@ -14,6 +14,7 @@ from riderless.firmware_interface.devices.driver import (
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from riderless.firmware_interface.framing import FRAME_OVERHEAD
 from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
 from riderless.firmware_interface.node.hello import Hello, ask_hello
 from riderless.firmware_interface.node.layouts import COMMAND_SIZE, SAMPLE_SIZE
 from riderless.firmware_interface.node.protocol import encode_command
@@ -46,7 +47,12 @@ def speak(link, command, send, out):
         return 0
     command.sample_seq = link.raw.seq_high * 65536 + link.raw.seq
     command.session = link.session
-    return encode_command(command, out, link.protocol)
+    value, kind = command.T_cmd, command.kind
+    if not link.role & ROLE_DRIVE:  # it is armed for its heartbeat alone
+        command.T_cmd, command.kind = 0.0, COMMAND_KIND_TORQUE
+    n = encode_command(command, out, link.protocol)
+    command.T_cmd, command.kind = value, kind
+    return n
 
 
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:

@@ -17,6 +17,7 @@ import numpy as np
 from riderless.firmware_interface.calibration import calibrate, drive_command
 from riderless.firmware_interface.devices.link import (
     ROLE_DRIVE,
+    ROLE_HEARTBEAT,
     ROLE_IMU,
     ROLE_PLACE,
     ROLE_SPEED,
@@ -263,7 +264,12 @@ def _merge_readings(links, raw):
             raw.bus_mV = part.bus_mV
             raw.command_seq = part.command_seq
             raw.rejected = part.rejected
-        raw.status |= part.status if role & ROLE_DRIVE else part.status & STATUS_STOP_BUTTON
+        if not role & ROLE_DRIVE:
+            raw.status |= part.status & STATUS_STOP_BUTTON
+        elif role & ROLE_HEARTBEAT:  # its kill input hangs on the heartbeat, which is still until it is armed
+            raw.status |= part.status & ~STATUS_STOP_BUTTON
+        else:
+            raw.status |= part.status
         absent = 0 if role & ROLE_IMU else FAULT_IMU
         absent |= 0 if role & ROLE_STEER else FAULT_ENCODER
         absent |= 0 if role & ROLE_DRIVE else FAULT_DRIVE | FAULT_BUS
@@ -322,7 +328,7 @@ def _encode(loop, wire, send, t_host):
         command.sample_seq = loop.sample.seq
     for port in range(loop.links.size):
         link = loop.links[port]
-        heeds = send and link.role & ROLE_DRIVE
+        heeds = send and link.role & (ROLE_DRIVE | ROLE_HEARTBEAT)
         wire.n_tx[port] = say(link, command, 1 if heeds else 0, wire.tx[port])
         link.asked = t_host
 

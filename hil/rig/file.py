@@ -122,7 +122,7 @@ class _Drive(_Strict):
     bandwidth_rad_per_s: float | None = None
     damping: float | None = None
     input_delay_s: float = Field(default=0.0, ge=0.0, lt=0.1)
-    heartbeat: bool = False
+    heartbeat: bool | Literal["node"] = False
     gain: float = 1.0
     offset_Nm: float = 0.0
     dead_band_Nm: float = 0.0

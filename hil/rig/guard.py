@@ -16,6 +16,17 @@ def has_guard(rig: Rig) -> bool:
     return any(port.device == "node" for port in rig.ports if port.role & ROLE_DRIVE)
 
 
+def end_of_old_commands(rig: Rig) -> str:
+    """Say what apart from the drive's own watchdog ends torque by old commands on this rig."""
+    drive = next(port.device for port in rig.ports if port.role & ROLE_DRIVE)
+    if rig.heartbeat:
+        board = "our node, which is armed with the drive," if rig.heartbeat == "node" else "another board"
+        return f"a relay in the enable line of the {drive}, closed while {board} makes a heartbeat"
+    if drive == "node":
+        return "our node, which knows each session and sample"
+    return f"nothing: the {drive} obeys an old command until its own watchdog ends it, and has no heartbeat relay"
+
+
 def guard_of_rig(rig: Rig, calibration: Calibration) -> GuardLimits:
     """Limits for the node of a rig, with the calibration agreed on with its devices."""
     limits = rig.limits

@@ -57,6 +57,7 @@ def rig_to_record(rig: Rig, calibration: Calibration) -> dict[str, Any]:
         "std": dict(rig.std),
         **{key: part for key, part in parts.items() if part},
         **({"present": True} if rig.present else {}),
+        **({"heartbeat": rig.heartbeat} if rig.heartbeat else {}),
         "rules": rig.rules,
         "stop_time": rig.stop_time,  # for readers
         "observer": vars(rig.observer),
@@ -99,7 +100,9 @@ def rig_of_record(recorded: Mapping[str, Any], bicycle: Bicycle, calibration: Ca
     InputError, KeyError, TypeError
         It is no rig.
     """
-    settings = {key: recorded[key] for key in ("name", "clock", "std", "present", *_NUMBERS) if key in recorded}
+    settings = {
+        key: recorded[key] for key in ("name", "clock", "std", "present", "heartbeat", *_NUMBERS) if key in recorded
+    }
     settings["rules"] = recorded.get("rules", 1)
     require_rig_numbers(settings)
     if "ports" in recorded:

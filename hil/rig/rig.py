@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from riderless.firmware_interface.calibration import Calibration
-from riderless.firmware_interface.devices.link import CARRIES, ROLES
+from riderless.firmware_interface.devices.link import CARRIES, ROLE_DRIVE, ROLES
 from riderless.firmware_interface.devices.registry import device
 from riderless.hil.design.sampled_plant import LoopTiming
 from riderless.hil.loop.limits import Limits
@@ -70,7 +70,9 @@ class Rig:
     place: PlaceSettings | None = None  # of a machine with a sensor of place
     speed_drive: SpeedDrive | None = None  # of a machine that keeps its speed by itself
     place_days: float = 0.0  # oldest push that vouches for the sensor of place; 0: none is asked for
-    heartbeat: bool = False  # a relay apart from the drive cuts its enable line when the computer's pulse stops
+    heartbeat: bool | Literal["node"] = (
+        False  # a relay cuts the drive's enable line when a pulse stops; our node's, or another
+    )
     stop_proof: bool = False  # it is armed only after its hardware stop was pressed on the same day
     certificate: str | None = None  # file with a proof that its loop is stable, without which it is not armed
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
@@ -90,6 +92,11 @@ class Rig:
         self._require_place()
         self._require_speed_drive()
         self._require_losses()
+        if self.heartbeat == "node" and not any(port.device == "node" for port in self.ports):
+            raise InputError(
+                'heartbeat = "node" in [drive] wants a [[port]] of our node, whose pin makes the pulse, found none: '
+                "add one, or say heartbeat = true for a pulse of another board"
+            )
         if self.drive_kind == "angle":
             self.limits.require_order((("steer_command", "steer"),))
         if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
@@ -108,6 +115,10 @@ class Rig:
                     "carries"
                 )
             driver.require_room(port.role, driver.settled(port.settings), self.rate, port.baud)
+
+    def beats_at(self, port: RigPort) -> bool:
+        """Tell whether a port's node makes the heartbeat of another device's drive: it is armed with that drive."""
+        return self.heartbeat == "node" and port.device == "node" and not port.role & ROLE_DRIVE
 
     def _require_losses(self) -> None:
         """Refuse losses of torque commands where the drive obeys something else."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from riderless.firmware_interface.calibration import DEVICE_CLOCK
 from riderless.firmware_interface.devices.driver import Introduction
-from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE
+from riderless.firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_HEARTBEAT
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.messages import COMMAND, RAW, SAMPLE
 from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
@@ -122,8 +122,10 @@ def links_of_rig(
     simulated = Introduction("node", round(rig.rate), session=SIMULATED_SESSION, protocol=protocol)
     devices = devices or [simulated] * len(rig.ports)
     links = np.zeros(len(rig.ports), LINK_STATE)
+    beating = any(rig.beats_at(port) for port in rig.ports)
     for i, (port, introduction) in enumerate(zip(rig.ports, devices, strict=True)):
-        links[i] = device(port.device).new_link(port.settings, port.role, rig.dt, introduction)
+        heartbeat = ROLE_HEARTBEAT if rig.beats_at(port) or (beating and port.role & ROLE_DRIVE) else 0
+        links[i] = device(port.device).new_link(port.settings, port.role | heartbeat, rig.dt, introduction)
     return links
 
 

@@ -75,6 +75,28 @@ def test_the_pins_are_those_of_the_firmware(drawings):
     assert set(re.findall(r"P[A-C]\d+", drawings["wiring.svg"]())) == pins - {"PC13"}
 
 
+def test_the_charge_pump():
+    first, second, resistance, period = 0.22e-6, 0.47e-6, 100e3, 0.01
+    swing = 3.3 - 2 * 0.3  # V, less the drop of both diodes
+    gate, pulses, closed = 0.0, 0, 0
+    while pulses < 100:  # of a diode that conducts at once: pin high, charge shared; it then feeds the gate too
+        top = (first * swing + second * gate) / (first + second)
+        middle = top * math.exp(-period / 2 / (resistance * (first + second)))
+        gate = middle * math.exp(-period / 2 / (resistance * second))
+        pulses += 1
+        closed = closed or pulses * (top > 1.45)
+    shortest = 1e3 * resistance * second * math.log(middle / 1.45)  # stuck low, highest threshold
+    longest = 1e3 * resistance * (first + second) * math.log(top / 0.65)  # stuck high, lowest
+    text = page("2-emergency-stop.md")
+    assert closed == 3
+    for words in (
+        f"The gate has {gate:.1f} to {top:.1f} V after three pulses",
+        f"K3 drops {shortest:.0f} to {longest:.0f} ms after the last edge",
+        f"the line is open {25 + longest + 10:.0f} ms after the last command",
+    ):
+        assert words in text, words
+
+
 def test_fuses(drawings):
     table = re.findall(r"^\| (F\d).*? \| (\S+) \| (\S+) \| (\S+) \| \S+ \|$", SUPPLY, re.M)
     loads = {name: float(load) for name, load, _, _ in table}
