@@ -12,12 +12,14 @@ Firmware 0.5.6 (board v3.x) and 0.6 (S1, Pro): steer drive and its encoder. An a
 - **Its watchdog** cannot be set by CANSimple: set it by USB and save. Firmware 0.5 lets it run while idle, so it is
   waited for before the loop, without torque; the supervisor proves it while arming. It is latched, and an expired one
   strikes again until it is fed, so a set-point goes before the errors are cleared.
-- **The mode of control** cannot be read. It is told again with each request to switch on, so that an axis that has
-  restarted makes no place of a torque.
+- **The mode of control** is told again with each request to switch on, so that an axis that has restarted makes no
+  place of a torque. Firmware 0.5 does not tell it. Firmware 0.6 tells any value by its number (RxSdo, TxSdo), and the
+  numbers differ from one version to the next: those that the rig gives are read, before the loop, and nothing is
+  written by them.
 - **The torque** reported is the measured current times the torque constant of the rig: the drive's own is not told.
 
 Source: can_simple.cpp, axis.cpp and can-protocol.csv of ODrive's firmware 0.5.6; can_simple_messages.hpp and
-ODriveEnums.h of ODriveArduino for 0.6; can_simple.py of ODriveResources.
+ODriveEnums.h of ODriveArduino for 0.6; can_simple.py and can_param_access.py of ODriveResources.
 """
 
 import math
@@ -75,10 +77,17 @@ from riderless.firmware_interface.slcan import (
 
 # Messages, as 0.5.6 and 0.6 number them alike.
 _VERSION, _HEARTBEAT, _ESTIMATES, _CURRENTS, _BUS = 0x00, 0x01, 0x09, 0x14, 0x17
+_ASK_VALUE, _TELL_VALUE = 0x04, 0x05  # 0.6: RxSdo, TxSdo
 _SET_STATE, _SET_MODES, _SET_ANGLE, _SET_RATE, _SET_TORQUE, _CLEAR_ERRORS = 0x07, 0x0B, 0x0C, 0x0D, 0x0E, 0x18
 # Errors of 0.6 that the loop tells apart; those of 0.5 are in `odrive_codes`.
 _MISSING_ESTIMATE_06, _WATCHDOG_06, _ESTOP_06, _SPINOUT_06 = 0x8, 0x0100_0000, 0x0200_0000, 0x0400_0000
 _NODES = 63  # 0x3F is everybody's
+_READ_BACK = {  # where it stands in the drive, and how its bytes are read
+    "control_mode": ("axis0.controller.config.control_mode", "<B"),
+    "input_mode": ("axis0.controller.config.input_mode", "<B"),
+    "enable_watchdog": ("axis0.config.enable_watchdog", "<B"),
+    "watchdog_timeout": ("axis0.config.watchdog_timeout", "<f"),
+}
 
 _REPEAT = 10  # ticks until the drive is told again to switch on
 _VALUE_MAX = 9999.0  # N m, turns/s or turns of the motor, more than any
@@ -242,10 +251,14 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     heard.require_pace(port, wants.rate)
     version = _version(port, heard, is_06)
     _make_ready(port, heard, is_06, wants.kind)
-    if not is_06:
+    unread = ""
+    if is_06:
+        wanted = CONTROL_MODES[wants.kind], INPUT_PASSTHROUGH, 1, wants.watchdog
+        unread = _require_values(port, heard, settings, version, dict(zip(_READ_BACK, wanted, strict=True)))
+    else:
         _await_watchdog(port, heard, wants.watchdog)
     return Introduction(
-        name=f"ODrive {version}, node {node}",
+        name=f"ODrive {version}, node {node}{unread}",
         rate_hz=round(wants.rate),
         torque_limit=settings["torque_limit_Nm"],
         watchdog=wants.watchdog,
@@ -326,6 +339,12 @@ def _require_sense(settings: DeviceSettings) -> None:
         raise DeviceError(
             f"node_id of an odrive_can is a whole number from 0 to {_NODES - 1}, found {node:g}: correct it"
         )
+    for name in (f"{value}_id" for value in _READ_BACK):
+        if settings[name] not in range(1 << 16 if settings["firmware"] == 0.6 else 1):
+            raise DeviceError(
+                f"{name} of an odrive_can is a whole number from 0 to 65535, and 0 with firmware 0.5, found "
+                f"{settings[name]:g}: correct it under its [[port]]"
+            )
     for name in ("gear_ratio", "torque_limit_Nm", "torque_constant_Nm_A"):
         if not 0.0 < settings[name] < math.inf:
             raise DeviceError(
@@ -384,6 +403,37 @@ def _await_watchdog(port: SerialPort, heard: _Heard, wanted: float) -> None:
     )
 
 
+def _require_values(
+    port: SerialPort, heard: _Heard, settings: DeviceSettings, version: str, wanted: dict[str, float]
+) -> str:
+    """Read mode and watchdog, and refuse others than wanted; returns words for those whose number the rig lacks."""
+    unread = []
+    for name, value in wanted.items():
+        number, (path, form) = int(settings[f"{name}_id"]), _READ_BACK[name]
+        if number == 0:
+            unread.append(name)
+            continue
+        found = _ask_value(port, heard, number, form)
+        if found is None or not math.isclose(found, value, rel_tol=1e-6):
+            raise DeviceError(
+                f"{path} of node {heard.node} on {port.path} should be {value:g}, found "
+                f"{'no answer' if found is None else format(found, 'g')}: set and save it in odrivetool, or correct "
+                f"{name}_id ({number}) under its [[port]] by the flat_endpoints.json of firmware {version}"
+            )
+    return f" ({', '.join(unread)} not read back)" if unread else ""
+
+
+def _ask_value(port: SerialPort, heard: _Heard, number: int, form: str) -> float | None:
+    """Ask for the value of this number; None if no answer fits."""
+    question = CanFrame(heard.node << 5 | _ASK_VALUE, struct.pack("<BHB", 0, number, 0)).line
+    for data in ask_and_listen(port, lambda k: question, _ANSWER, _ANSWER / 2):
+        for frame in heard.take(data):
+            told = frame.identifier & 0x1F == _TELL_VALUE and len(frame.data) >= 4 + struct.calcsize(form)
+            if told and struct.unpack_from("<H", frame.data, 1)[0] == number:
+                return float(struct.unpack_from(form, frame.data, 4)[0])
+    return None
+
+
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     line, set_point = len(CanFrame(0, bytes(8)).line), len(CanFrame(0, bytes(4)).line)
     up, down = 4 * line, line if carries & ROLE_DRIVE else 0
@@ -413,6 +463,10 @@ DEVICE = Device(
         "firmware": DeviceSetting(0.5, "", "0.5 of the board v3.x, 0.6 of S1 and Pro"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the steer"),
         "torque_limit_Nm": DeviceSetting(None, "N m", "the largest torque on the steer that motor and gear bear"),
+        **{
+            f"{name}_id": DeviceSetting(0.0, "", f"firmware 0.6: number of {path}, to read it back; 0: it is not")
+            for name, (path, _) in _READ_BACK.items()
+        },
         "torque_constant_Nm_A": DeviceSetting(None, "N m/A", "that the drive is set to: 8.27 / KV of the motor"),
     },
     examples=(

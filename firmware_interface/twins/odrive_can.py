@@ -43,7 +43,7 @@ from riderless.firmware_interface.twins.twin import TwinConfig
 
 _WATCHDOG_06, _ESTOP_06, _TRIP_06 = 0x0100_0000, 0x0200_0000, 0x20  # errors of 0.6; a trip is one of its gate driver
 # Places in its memory, behind those of faults and adapter.
-_NODE, _IS_06, _MODE, _TOLD, _ASKED, _MOTOR = range(5, 11)
+_NODE, _IS_06, _MODE, _TOLD, _ASKED, _MOTOR, _NUMBERS = range(5, 12)  # the last has four places: of what is told by it
 
 
 @njit(cache=True, nogil=True)
@@ -61,6 +61,9 @@ def _obey(d, frame, t, readings):
         return
     d.fed = t
     message = frame.identifier & 0x1F
+    if message == 0x04 and d.memory[_IS_06] and frame.size >= 4 and frame.data & 0xFF == 0:
+        _tell_value(d, (frame.data >> 8) & 0xFFFF)
+        return
     if frame.remote or frame.size == 0:
         if message == 0x02:
             d.error |= _ESTOP_06 if d.memory[_IS_06] else AXIS_ESTOP_REQUESTED
@@ -82,6 +85,23 @@ def _obey(d, frame, t, readings):
         d.value = d.torque_sign * number * d.scale
     elif message == 0x18:
         d.error = d.memory[_MOTOR] = 0
+
+
+@njit(cache=True, nogil=True)
+def _tell_value(d, number):
+    """Tell control mode, input mode, whether the watchdog is on, or its time, by its number."""
+    mode = d.memory[_MODE]
+    for i in range(4):
+        if number != d.memory[_NUMBERS + i]:
+            continue
+        value, size = np.int64(mode if i == 0 else 1 if mode else 2), np.int64(1)  # position control was saved so
+        if i == 2:
+            value = np.int64(math.isfinite(d.watchdog))
+        elif i == 3:
+            value, size = _bits(d.watchdog), np.int64(4)
+        identifier = d.memory[_NODE] << 5 | 0x05
+        frame = BusFrame(identifier, False, False, 4 + size, number << 8 | value << 32)
+        d.n_answer = put_frame(d, d.answer, d.n_answer, frame)
 
 
 @njit(cache=True, nogil=True)
@@ -168,6 +188,8 @@ def _begin(record: np.void, config: TwinConfig) -> None:
     record["filled"] = record["n_answer"] = record["wanted"] = 0
     memory[RATE], memory[_NODE] = rate_digit(settings["bit_rate"]), settings["node_id"]
     memory[_IS_06], memory[_MODE] = settings["firmware"] > 0.55, CONTROL_POSITION
+    for i, name in enumerate(("control_mode", "input_mode", "enable_watchdog", "watchdog_timeout")):
+        memory[_NUMBERS + i] = settings.get(f"{name}_id", 0) or -1
 
 
 def _ready(record: np.void) -> None:

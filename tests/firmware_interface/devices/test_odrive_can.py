@@ -120,7 +120,11 @@ def test_the_twin_obeys_frames_of_others_and_says_them(frame, means):
 @pytest.mark.parametrize("settings", [SETTINGS, ONE_OF_06])
 def test_what_it_says_of_itself(settings):
     introduction, port = introduced(config(settings), settings)
-    assert introduction.name == ("ODrive 0.6.2, node 3" if settings is ONE_OF_06 else "ODrive 0.5, node 3")
+    assert introduction.name == (
+        "ODrive 0.6.2, node 3 (control_mode, input_mode, enable_watchdog, watchdog_timeout not read back)"
+        if settings is ONE_OF_06
+        else "ODrive 0.5, node 3"
+    )
     assert (introduction.rate_hz, introduction.scale, introduction.torque_limit, introduction.watchdog) == (
         200,
         2.0,
@@ -206,6 +210,60 @@ def test_a_watchdog_that_is_off_or_slow():
     assert "watchdog_timeout = 0.05 and enable_watchdog = True" in refused(config(watchdog=1.0))
 
 
+NUMBERS = {"control_mode_id": 382.0, "input_mode_id": 383.0, "enable_watchdog_id": 201.0, "watchdog_timeout_id": 200.0}
+READ_BACK = {**ONE_OF_06, **NUMBERS}
+
+
+@pytest.mark.parametrize("kind", [COMMAND_KIND_TORQUE, COMMAND_KIND_RATE, COMMAND_KIND_ANGLE])
+def test_one_of_06_is_read_back_by_the_numbers_that_the_rig_gives(kind):
+    introduction, port = introduced(config(READ_BACK, kind=kind), READ_BACK, kind=kind)
+    assert introduction.name == "ODrive 0.6.2, node 3"
+    assert not port.twin.enabled
+
+
+def test_the_question_for_a_value_is_the_one_of_its_makers():
+    line, asked = CanFrame(3 << 5 | 4, bytes.fromhex("00 7e01 00")).line, []
+    twin = make(config(READ_BACK))
+    hear = twin.hear
+    twin.hear = lambda data, t: (asked.append(data), hear(data, t))[1]
+    introduced(wanted=READ_BACK, port=BusPort(twin))
+    assert any(line in data for data in asked)
+
+
+class DeafToModes(BusPort):
+    """A drive that goes on in position control whatever it is told."""
+
+    def step(self, data=b""):
+        return super().step(b"".join(part + b"\r" for part in data.split(b"\r")[:-1] if part[:4] != b"t06B"))
+
+
+@pytest.mark.parametrize(
+    ("twin_config", "words"),
+    [
+        (
+            config(READ_BACK, faults=(Fault(Kind.WATCHDOG_DEAD),)),
+            "enable_watchdog of node 3 on memory:can0 should be 1, found 0",
+        ),
+        (config(READ_BACK, watchdog=1.0), "watchdog_timeout of node 3 on memory:can0 should be 0.05, found 1: set"),
+        (
+            config({**READ_BACK, "control_mode_id": 500.0}),
+            "control_mode of node 3 on memory:can0 should be 1, found no answer",
+        ),
+    ],
+)
+def test_what_06_is_set_to_otherwise_is_refused(twin_config, words):
+    sentence = refused(twin_config, READ_BACK)
+    assert words in sentence
+    assert "_id (" in sentence
+    assert "flat_endpoints.json of firmware 0.6.2" in sentence
+
+
+def test_a_drive_that_stays_in_another_mode_is_refused_before_it_is_ever_on():
+    port = DeafToModes(make(config(READ_BACK)))
+    assert "control_mode of node 3 on memory:can0 should be 1, found 3: set" in refused(wanted=READ_BACK, port=port)
+    assert not port.twin.enabled
+
+
 def test_an_error_that_stays():
     assert "found state 1, error 0x40" in refused(config(faults=(Fault(Kind.DRIVE_TRIPS),)))
 
@@ -216,6 +274,7 @@ def test_an_error_that_stays():
         ("node_id", 63.0, "from 0 to 62, found 63"),
         ("firmware", 0.4, "0.5 (board v3.x) or 0.6 (S1, Pro), found 0.4"),
         ("bit_rate", 400_000.0, "found 400000"),
+        ("control_mode_id", 382.0, "0 with firmware 0.5, found 382"),
         ("gear_ratio", 0.0, "gear_ratio of an odrive_can must be positive"),
         ("torque_constant_Nm_A", np.nan, "must be positive, found nan"),
     ],
