@@ -1,4 +1,4 @@
-"""Wiring of sensors, node, drives and computer; both boards have these pins."""
+"""Wiring of sensors, node, drives and computer; all boards have these pins."""
 
 from site_builder.circuit_parts import box, dot, picture, text, wire
 
@@ -25,7 +25,7 @@ def node():
     """Draw the node with all that ends at it."""
     parts = [
         f'<rect x="{NODE_LEFT}" y="40" width="{NODE_RIGHT - NODE_LEFT}" height="440"/>',
-        text(465, 30, "node: Blue Pill or STM32F405", "b"),
+        text(465, 30, "node: Blue Pill, F405 or G431", "b"),
     ]
     for y, part, note, pin in SENSORS:
         parts += [

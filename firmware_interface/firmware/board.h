@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "node.h"
-#ifdef STM32F405
+#if defined STM32F405
 #include "stm32f405.h"
+#elif defined STM32G431
+#include "stm32g431.h"
 #else
 #include "stm32f103.h"
 #endif

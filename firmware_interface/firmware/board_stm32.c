@@ -1,5 +1,6 @@
 /* A board with an STM32, everything in one interrupt at the sampling rate. What differs from chip to chip stands in
- * board_stm32f103.c ("Blue Pill", 72 MHz) and board_stm32f405.c (168 MHz); the pins are the same.
+ * board_stm32f103.c ("Blue Pill", 72 MHz), board_stm32f405.c (168 MHz) and board_stm32g431.c (144 MHz); the pins are the
+ * same.
  * It has never run on hardware: see README.md, which also has the wiring.
  *
  * The drive is a servo amplifier in current or in speed mode: PWM (set value), direction, enable. One such as an
@@ -120,13 +121,14 @@ bool spi_exchange(struct gpio *port, uint32_t pin, uint32_t mode, uint8_t *bytes
 {
     bool answered = true;
 
+    SPI1->CR2 = SPI_CR2_BYTES;
     SPI1->CR1 = SPI_CR1_SSM | SPI_CR1_SSI | SPI_CR1_MSTR | mode;
     SPI1->CR1 |= SPI_CR1_SPE;
     port->BSRR = BIT(pin + 16);
     for (uint32_t i = 0; i < n && answered; i++) {
-        SPI1->DR = bytes[i];
+        SPI1_BYTE = bytes[i];
         answered = waited_for(&SPI1->SR, SPI_SR_RXNE, SPI_SR_RXNE);
-        bytes[i] = (uint8_t)(SPI1->DR & 0xFFu);
+        bytes[i] = (uint8_t)(SPI1_BYTE & 0xFFu);
     }
     port->BSRR = BIT(pin);
     SPI1->CR1 &= ~SPI_CR1_SPE;

@@ -39,15 +39,15 @@ void imu_start(void)
     uint8_t name[2] = {READ | WHO_AM_I, 0};
 
     delay_ms(100);
-    (void)exchange(begin_anew, 2, SPI_CR1_DIV128);
+    (void)exchange(begin_anew, 2, SPI_CR1_SLOW);
     delay_ms(100);
     for (uint32_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         uint8_t bytes[2] = {settings[i][0], settings[i][1]};
 
-        (void)exchange(bytes, 2, SPI_CR1_DIV128); /* imu_read() looks whether it was understood */
+        (void)exchange(bytes, 2, SPI_CR1_SLOW); /* imu_read() looks whether it was understood */
         delay_ms(1);
     }
-    (void)exchange(name, 2, SPI_CR1_DIV128);
+    (void)exchange(name, 2, SPI_CR1_SLOW);
     for (uint32_t i = 0; i < sizeof names; i++) {
         known = known || name[1] == names[i];
     }
@@ -58,9 +58,9 @@ uint8_t imu_read(struct node_readings *readings)
     uint8_t range[2] = {READ | ACCEL_CONFIG, 0};
     uint8_t values[15] = {READ | ACCEL_XOUT_H}; /* accelerometer, temperature, gyro; high byte first */
     /* a sensor that does not know its range is absent, or has restarted unnoticed: half the scale, and no filter */
-    bool good = exchange(range, 2, SPI_CR1_DIV128) && known && range[1] == RANGE_4_G;
+    bool good = exchange(range, 2, SPI_CR1_SLOW) && known && range[1] == RANGE_4_G;
 
-    good = exchange(values, sizeof values, SPI_CR1_DIV16) && good;
+    good = exchange(values, sizeof values, SPI_CR1_FAST) && good;
     for (uint32_t axis = 0; axis < 3; axis++) {
         const uint8_t *const accel = &values[1 + 2 * axis], *const gyro = &values[9 + 2 * axis];
         const int32_t accel_counts = signed_16((uint32_t)accel[0] << 8 | accel[1]);

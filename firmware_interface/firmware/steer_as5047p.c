@@ -17,7 +17,7 @@
 static bool ask(uint32_t question, uint32_t *answer)
 {
     uint8_t bytes[2] = {(uint8_t)(question >> 8), (uint8_t)(question & 0xFFu)};
-    const bool answered = spi_exchange(GPIOB, PIN_ENCODER_SELECT, SPI_CR1_CPHA | SPI_CR1_DIV128, bytes, 2);
+    const bool answered = spi_exchange(GPIOB, PIN_ENCODER_SELECT, SPI_CR1_CPHA | SPI_CR1_SLOW, bytes, 2);
     uint32_t parity = 0;
 
     delay_us(1); /* it wants 350 ns between two frames */

@@ -1,4 +1,4 @@
-/* Units that the STM32F103 and the STM32F405 have alike, after the reference manuals RM0008 and RM0090. */
+/* Units that the STM32F103, F405 and G431 have alike, after the reference manuals RM0008, RM0090 and RM0440. */
 #ifndef STM32_H
 #define STM32_H
 
@@ -9,14 +9,8 @@ typedef volatile uint32_t reg;
 struct timer {
     reg CR1, CR2, SMCR, DIER, SR, EGR, CCMR1, CCMR2, CCER, CNT, PSC, ARR, RCR, CCR1, CCR2, CCR3, CCR4, BDTR;
 };
-struct usart {
-    reg SR, DR, BRR, CR1, CR2, CR3, GTPR;
-};
 struct spi {
     reg CR1, CR2, SR, DR;
-};
-struct adc {
-    reg SR, CR1, CR2, SMPR1, SMPR2, JOFR[4], HTR, LTR, SQR1, SQR2, SQR3, JSQR, JDR[4], DR;
 };
 struct iwdg {
     reg KR, PR, RLR, SR;
@@ -35,9 +29,8 @@ struct iwdg {
 #define RCC_CR_CSSON BIT(19)
 #define RCC_CR_PLLON BIT(24)
 #define RCC_CR_PLLRDY BIT(25)
-#define RCC_CSR_RMVF BIT(24) /* forget the causes of the reset */
 #define RCC_CSR_PINRSTF BIT(26)
-#define RCC_CSR_PORRSTF BIT(27) /* supply below 1.9 V */
+#define RCC_CSR_PORRSTF BIT(27) /* supply too low */
 #define RCC_CSR_SFTRSTF BIT(28)
 #define RCC_CSR_IWDGRSTF BIT(29)
 
@@ -69,22 +62,16 @@ struct iwdg {
 
 #define USART_CR1_RE BIT(2)
 #define USART_CR1_TE BIT(3)
-#define USART_CR1_UE BIT(13)
 #define USART_CR3_DMAR BIT(6)
 #define USART_CR3_DMAT BIT(7)
 
 #define SPI_CR1_CPHA BIT(0)
 #define SPI_CR1_CPOL BIT(1)
 #define SPI_CR1_MSTR BIT(2)
-#define SPI_CR1_DIV16 (0x3u << 3)
-#define SPI_CR1_DIV128 (0x6u << 3)
 #define SPI_CR1_SPE BIT(6)
 #define SPI_CR1_SSI BIT(8)
 #define SPI_CR1_SSM BIT(9)
 #define SPI_SR_RXNE BIT(0)
-
-#define ADC_SR_EOC BIT(1)
-#define ADC_CR2_ADON BIT(0)
 
 #define IWDG_START 0xCCCCu
 #define IWDG_UNLOCK 0x5555u

@@ -2,16 +2,14 @@
 #ifndef STM32F103_H
 #define STM32F103_H
 
-#include "stm32.h"
+#include "dma_channels.h"
+#include "stm32f.h"
 
 struct rcc {
     reg CR, CFGR, CIR, APB2RSTR, APB1RSTR, AHBENR, APB2ENR, APB1ENR, BDCR, CSR;
 };
 struct gpio {
     reg CRL, CRH, IDR, ODR, BSRR, BRR, LCKR;
-};
-struct dma_channel {
-    reg CCR, CNDTR, CPAR, CMAR, reserved;
 };
 
 #define CHIP_NAME "riderless f103"
@@ -28,7 +26,6 @@ struct dma_channel {
 #define TIM1 ((struct timer *)0x40012C00u)
 #define ADC1 ((struct adc *)0x40012400u)
 #define USART1 ((struct usart *)0x40013800u)
-#define DMA1_CHANNEL(k) (&((struct dma_channel *)0x40020008u)[(k)-1])
 #define UNIQUE_ID ((const volatile uint8_t *)0x1FFFF7E8u) /* 12 bytes */
 #define FLASH_ACR (*(reg *)0x40022000u)
 #define AFIO_MAPR (*(reg *)0x40010004u)
@@ -66,12 +63,5 @@ struct dma_channel {
 #define ADC_CR2_EXTSEL_SWSTART (0x7u << 17)
 #define ADC_CR2_EXTTRIG BIT(20)
 #define ADC_CR2_SWSTART BIT(22)
-
-#define DMA_CCR_EN BIT(0)
-#define DMA_CCR_FROM_MEMORY BIT(4)
-#define DMA_CCR_CIRC BIT(5)
-#define DMA_CCR_MINC BIT(7)
-#define DMA_CCR_PSIZE_16 (0x1u << 8)
-#define DMA_CCR_MSIZE_16 (0x1u << 10)
 
 #endif

@@ -2,15 +2,13 @@
 #ifndef STM32F405_H
 #define STM32F405_H
 
-#include "stm32.h"
+#include "pins_modes.h"
+#include "stm32f.h"
 
 struct rcc {
     reg CR, PLLCFGR, CFGR, CIR, AHB1RSTR, AHB2RSTR, AHB3RSTR, reserved_1, APB1RSTR, APB2RSTR, reserved_2[2], AHB1ENR,
         AHB2ENR, AHB3ENR, reserved_3, APB1ENR, APB2ENR, reserved_4[2], AHB1LPENR, AHB2LPENR, AHB3LPENR, reserved_5,
         APB1LPENR, APB2LPENR, reserved_6[2], BDCR, CSR;
-};
-struct gpio {
-    reg MODER, OTYPER, OSPEEDR, PUPDR, IDR, ODR, BSRR, LCKR, AFR[2];
 };
 struct dma_stream {
     reg CR, NDTR, PAR, M0AR, M1AR, FCR;
@@ -63,19 +61,8 @@ struct dma {
 #define ADC_SMPR2_84(channel) (0x4u << (3 * (channel)))
 #define ADC_CR2_SWSTART BIT(30)
 
-/* modes, pulls and functions of a pin */
-#define PIN_INPUT 0x0u
-#define PIN_OUTPUT 0x1u
-#define PIN_OF_UNIT 0x2u
-#define PIN_ANALOG 0x3u
-#define PULL_NONE 0x0u
-#define PULL_UP 0x1u
-#define PULL_DOWN 0x2u
-#define OF_TIM1_OR_TIM2 1u
-#define OF_TIM4 2u
-#define OF_SPI1 5u
-#define OF_USART1 7u
-#define SPEED_FAST 0x2u
+#define OF_TIM1 1u /* PWM, enable and break */
+#define OF_TIM1_ENABLE OF_TIM1
 
 #define DMA_CR_EN BIT(0)
 #define DMA_CR_FROM_MEMORY (0x1u << 6)

@@ -16,7 +16,7 @@ STRICT = re.search(r"^STRICT := (.*)$", (SOURCES / "Makefile").read_text(), re.M
 FUZZ = Path(__file__).with_name("c_fuzz.c")
 NODE = str(SOURCES / "node.c")
 FLASH, RAM = 0x0800_0000, 0x2000_0000
-RAM_SIZES = {"stm32f103": 20 * 1024, "stm32f405": 128 * 1024}
+RAM_SIZES = {"stm32f103": 20 * 1024, "stm32f405": 128 * 1024, "stm32g431": 22 * 1024}
 EXCEPTION_FRAME = 36  # bytes, with its alignment
 
 

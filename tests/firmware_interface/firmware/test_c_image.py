@@ -1,4 +1,4 @@
-"""The images for the STM32F103 and F405 themselves, run by an emulator of the processor, on a model of their registers.
+"""The images for the STM32F103, F405 and G431, run by an emulator of the processor, on a model of their registers.
 
 What is read and written here follows the reference manual as the board file does, so a misreading of the manual
 is common to both: it is no hardware. Needs the package `unicorn` and the cross compiler.
@@ -56,6 +56,7 @@ class Chip(NamedTuple):
     bsrr: int
     tim1: int
     usart1: int
+    brr: int
     baud_divisor: int  # to 921600
     adc1: int
     sent: tuple[int, int]  # of the line's DMA: what is left to send, and from where
@@ -92,6 +93,7 @@ CHIPS = {
             0x10,
             0x4001_2C00,
             0x4001_3800,
+            0x08,
             78,
             0x4001_2400,
         ),
@@ -109,11 +111,35 @@ CHIPS = {
             0x18,
             0x4001_0000,
             0x4001_1000,
+            0x08,
             91,
             0x4001_2000,
         ),
         *(_stream(_DMA2, 7), _stream(_DMA2, 5), _stream(_DMA1, 1), 0x1FFF_7A10, 4200, 84e6),
     ),
+    "stm32g431": Chip(
+        *(
+            "stm32g431",
+            0x4002_1000,
+            0x08,
+            0x94,
+            0x4800_0000,
+            0x10,
+            0x14,
+            0x18,
+            0x4001_2C00,
+            0x4001_3800,
+            0x0C,
+            156,
+            0x5000_0000,
+        ),
+        *(_channel(4), _channel(5), _channel(1), 0x1FFF_7590, 3600, 72e6),
+    ),
+}
+# of a pin's functions, by the vendor's tables: PA5 to PA11, PB6, PB7, PB10, PB12 (g431: STM32_open_pin_data)
+FUNCTIONS = {
+    "stm32f405": (5, 5, 5, 1, 7, 7, 1, 2, 2, 1, 1),
+    "stm32g431": (5, 5, 5, 6, 7, 7, 11, 2, 2, 1, 6),
 }
 
 
@@ -182,7 +208,8 @@ class Board:
         uc.mem_map(0x1FFF_0000, 0x1_0000)
         uc.mem_write(chip.serial, SERIAL)
         uc.mmio_map(UNITS, 0x2_8000, self._read, UNITS, self._write, UNITS)
-        uc.mmio_map(0xE000_E000, 0x1000, self._read, 0xE000_E000, self._write, 0xE000_E000)
+        for others in (0x4800_0000, 0x5000_0000, 0xE000_E000):
+            uc.mmio_map(others, 0x1000, self._read, others, self._write, others)
         self.stack, self.reset = (int.from_bytes(code[i : i + 4], "little") for i in (0, 4))
         self.asleep = FLASH + code.index(b"\x30\xbf")  # wfi
 
@@ -236,6 +263,8 @@ class Board:
             return 3
         if address == SPI1 + 0x0C:
             return self.imu_answer
+        if chip.name == "stm32g431" and address & ~0xFF == chip.adc1:
+            return self._converter(address & 0xFF, value)
         if address == chip.adc1:
             return 2
         if address == chip.adc1 + 0x08:
@@ -243,6 +272,16 @@ class Board:
         if address == chip.adc1 + 0x4C:
             return min(4095, round(self.volts[self.word(chip.adc1 + 0x34)] / 3.3 * 4095))
         return value
+
+    def _converter(self, register: int, value: int) -> int:
+        """That of the G431: ready, each conversion done at once; calibrated when it is looked at."""
+        if register == 0x00:
+            return 5
+        if register == 0x40:
+            assert self.word(self.chip.adc1 + 0x08) == 1 << 28 | 1 << 2, "its regulator is on, and it was started"
+            volts = self.volts[(self.word(self.chip.adc1 + 0x30) >> 6 & 31) - 1]
+            return min(4095, round(volts / 3.3 * 4095))
+        return value & ~(1 << 31) if register == 0x08 else value
 
     def _pulled_up(self) -> bool:
         if self.chip.name == "stm32f103":
@@ -260,6 +299,8 @@ class Board:
             if port == chip.gpiob and self.encoder and (on | off) & ENCODER_SELECT:
                 self.encoder.select(bool(off & ENCODER_SELECT), self.word(SPI1))
         elif address == SPI1 + 0x0C:
+            # a wider access of the G431 is two bytes, and it tells one byte only if set to
+            assert chip.name != "stm32g431" or (size == 1 and self.word(SPI1 + 0x04) == 0x1700)
             self._exchange(value)
         elif address == chip.tim1 + SR:
             self.registers[address] &= value  # writing zeros clears
@@ -339,7 +380,7 @@ def command(
 
 def test_start(board):
     assert board.torque_mNm is None
-    assert board.word(board.chip.usart1 + 8) == board.chip.baud_divisor
+    assert board.word(board.chip.usart1 + board.chip.brr) == board.chip.baud_divisor
     assert board.word(board.chip.tim1 + BDTR) & 0x3000 == 0x3000  # the break works, and is active high
     assert board.imu[0x1C] == 8  # +-4 g
     (sample,) = heard(board.tick())
@@ -347,6 +388,33 @@ def test_start(board):
     assert sample.bus_mV == pytest.approx(24_000, abs=10)
     assert abs(sample.torque_mNm) < 10
     assert board.fed == 2
+
+
+def test_pins_have_the_functions_of_their_units(board):
+    if board.chip.name == "stm32f103":
+        pytest.skip("its pins have one function each")
+    pins = [*(("A", pin) for pin in range(5, 12)), *(("B", pin) for pin in (6, 7, 10, 12))]
+    for (port, pin), function in zip(pins, FUNCTIONS[board.chip.name], strict=True):
+        base = board.chip.gpioa if port == "A" else board.chip.gpiob
+        assert board.word(base) >> 2 * pin & 3 == 2, (port, pin)
+        assert board.word(base + 0x20 + pin // 8 * 4) >> pin % 8 * 4 & 15 == function, (port, pin)
+
+
+def test_what_the_g431_has_beside(image):
+    if image[0].name != "stm32g431":
+        pytest.skip("of another chip")
+    board = Board(image)
+    board.start()
+    routes = [board.word(0x4002_0800 + 4 * channel) for channel in range(5)]
+    assert routes == [58, 0, 0, 25, 24]  # TIM2_CH3; USART1 TX, RX
+    assert [board.word(0x4002_0000 + at) for at in (0x10, 0x4C, 0x60)] == [
+        TIM2 + 0x3C,
+        0x4001_3828,
+        0x4001_3824,
+    ]
+    assert board.word(0x4000_7008) == 1 << 14  # no USB-C pulls on PB6
+    assert board.word(0x4002_100C) == 3 | 5 << 4 | 72 << 8 | 1 << 24  # 24 MHz / 6 x 72 / 2
+    assert board.word(0x4002_1008) & 0xF3 == 3  # the PLL, undivided
 
 
 def test_without_its_crystal_it_halts(image):
