@@ -28,12 +28,16 @@ if TYPE_CHECKING:
     from riderless.experiments.recordings.read import find_recordings as find_recordings
     from riderless.experiments.recordings.read import read_recording as read_recording
     from riderless.experiments.reports.analyze import analyze as analyze
+    from riderless.experiments.reports.bode import plot_frequency_response as plot_frequency_response
     from riderless.experiments.reports.html import ReportInput as ReportInput
     from riderless.experiments.reports.html import write_report as write_report
     from riderless.experiments.reports.identify import IdentificationResult as IdentificationResult
     from riderless.experiments.reports.identify import identify_parameters as identify_parameters
     from riderless.experiments.reports.loop import plot_design as plot_design
+    from riderless.experiments.reports.loop import plot_loop as plot_loop
     from riderless.experiments.reports.loop import plot_margins as plot_margins
+    from riderless.experiments.reports.notebook_plots import plot_fits as plot_fits
+    from riderless.experiments.reports.notebook_plots import plot_identification as plot_identification
     from riderless.experiments.reports.notebook_plots import plot_run as plot_run
     from riderless.experiments.reports.notebook_plots import plot_window as plot_window
     from riderless.experiments.reports.result import AnalysisResult as AnalysisResult

@@ -16,10 +16,6 @@ played = rl.Excitation("multisine", amplitude=1.0, duration=20.0, periods=4, f_l
 run = rl.simulate(silver, gains, speed=5.0, duration=24.0, excitation=played)
 found = rl.analyze(run).frequency_responses[0]
 
-fig, ax = plt.subplots(layout="constrained")
-for i, one in enumerate(found.responses[:2]):
-    ax.loglog(found.f, np.abs(one.measured), f"C{i}o", ms=4, label=f"{one.output}")
-    ax.loglog(found.f, np.abs(one.predicted), f"C{i}")
-ax.set(xlabel="frequency [Hz]", ylabel="gain per N m", title="points measured, lines predicted")
-ax.legend()
+fig, axes = plt.subplots(2, sharex=True, layout="constrained")
+rl.plot_frequency_response(found, ax=axes)
 plt.show()

@@ -23,6 +23,7 @@ from riderless.experiments.analysis.comparison.random_effects import CONFIDENCE_
 from riderless.experiments.datatypes import Comparison, Fit
 from riderless.experiments.recordings.published import Figure7
 from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 from riderless.models.harmless_text import harmless
 from riderless.models.noise_statistics import STDS_95 as BAR_STDS
 
@@ -131,6 +132,22 @@ def new_figure(width: float, height: float) -> "Figure":
     return Figure(figsize=(width, height))
 
 
+def axes_given(ax: Any, panels: Sequence[str]) -> list["Axes"]:
+    """Axes to draw into, one for each panel, of the one or the array that ``plt.subplots`` makes.
+
+    Raises
+    ------
+    InputError
+        There are more or fewer than panels.
+    """
+    axes = list(np.ravel(ax))
+    if len(axes) != len(panels):
+        raise InputError(
+            f"wanted {len(panels)} axes, for {', '.join(panels)}; found {len(axes)}: make as many with plt.subplots"
+        )
+    return axes
+
+
 def half_width(spread: SampleStatistics) -> float:
     """Half the 95 % interval of a mean, by Student's t from the scatter; nan for n < 2."""
     if spread.n < 2:
@@ -141,10 +158,22 @@ def half_width(spread: SampleStatistics) -> float:
 def eigenvalue_figure(
     series: Sequence[Series], others: Sequence[Curve] = (), figure7: Figure7 | None = None
 ) -> "Figure":
-    """Eigenvalue against speed, after Kooijman, Schwab and Meijaard (2008), figure 7.
+    """Eigenvalue against speed, after Kooijman, Schwab and Meijaard (2008), figure 7; as `draw_eigenvalues`."""
+    with figure_style():
+        figure = new_figure(5.5, 6.2)
+        legend_above(figure, draw_eigenvalues(figure.subplots(2, 1, sharex=True), series, others, figure7))
+    return figure
+
+
+def draw_eigenvalues(
+    axes: Sequence["Axes"], series: Sequence[Series], others: Sequence[Curve] = (), figure7: Figure7 | None = None
+) -> dict[str, Any]:
+    """Draw real and imaginary parts of eigenvalues over speed; returns what is drawn for each entry of a legend.
 
     Parameters
     ----------
+    axes : sequence of Axes
+        Of the real and of the imaginary parts.
     series : sequence of Series
         Measured windows with the curve that predicts them. Vertical bars: +-1.96 standard deviations of
         the fit; horizontal bars: the speed range of the window.
@@ -153,25 +182,20 @@ def eigenvalue_figure(
     figure7 : Figure7, optional
         Published measurements to show beside them.
     """
-    with figure_style():
-        figure = new_figure(5.5, 6.2)
-        axes = figure.subplots(2, 1, sharex=True)
-        for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
-            legend: dict[str, Any] = {}  # label: what is drawn for it, on top of one another
-            for colour, marker, group in _styled(series):
-                label = f"{group.label} (n = {len(group.comparisons)})"
-                legend[label] = _measured(ax, group, part, colour, marker)
-            for curve, dashes in zip(others, ("--", ":", "-."), strict=False):
-                (legend[curve.label],) = ax.plot(curve.v, part(curve.values), color=MUTED_COLOUR, lw=1.1, ls=dashes)
-            if figure7 is not None:
-                label = f"Kooijman et al. 2008 (n = {len(figure7.re)})"
-                legend[label] = _published(ax, figure7, "re" if part is np.real else "im")
-            ax.set_ylabel(name)
-            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
-        axes[1].set_xlabel("forward speed v  [m/s]")
-        _limit(axes, series, figure7)
-        legend_above(figure, legend)
-    return figure
+    for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
+        legend: dict[str, Any] = {}  # label: what is drawn for it, on top of one another
+        for colour, marker, group in _styled(series):
+            legend[f"{group.label} (n = {len(group.comparisons)})"] = _measured(ax, group, part, colour, marker)
+        for curve, dashes in zip(others, ("--", ":", "-."), strict=False):
+            (legend[curve.label],) = ax.plot(curve.v, part(curve.values), color=MUTED_COLOUR, lw=1.1, ls=dashes)
+        if figure7 is not None:
+            label = f"Kooijman et al. 2008 (n = {len(figure7.re)})"
+            legend[label] = _published(ax, figure7, "re" if part is np.real else "im")
+        ax.set_ylabel(name)
+        ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+    axes[1].set_xlabel("forward speed v  [m/s]")
+    _limit(axes, series, figure7)
+    return legend
 
 
 def _styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
@@ -234,7 +258,8 @@ def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | 
     if not v:
         return
     low, high = max(0.0, min(v) - 0.6), max(v) + 0.6
-    axes[0].set_xlim(low, high)
+    for ax in axes:
+        ax.set_xlim(low, high)
     for group in series:
         if group.curve is not None:
             inside = (group.curve.v >= low) & (group.curve.v <= high)

@@ -17,14 +17,17 @@ from riderless.experiments.analysis.identification.feedback_gain import (
     estimate_gain,
     read_eigenvalues,
 )
+from riderless.experiments.analysis.identification.identify import Identification
 from riderless.experiments.analysis.identification.profile_likelihood import Profile
 from riderless.experiments.dynamics import unit_of
 from riderless.experiments.reports.eigenvalues import MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
 from riderless.experiments.reports.text import Sentence, TextBlock, TextTable, plain_text
 from riderless.models import catalogue
 from riderless.models.errors import InputError
+from riderless.models.noise_statistics import STDS_95
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -119,30 +122,47 @@ def gain_of_table(path: str | Path, bicycle: str, v0: float | None, trust: bool 
 
 PANELS_ACROSS = 3
 HEIGHT_SHOWN = 4.0  # times the limit, of the curves
+PARABOLA_REACH, PARABOLA_POINTS = 3.0, 25  # standard deviations to either side
+
+
+def profiles_of(found: Identification) -> list[Profile]:
+    """Profiles of an identification that made none: parabolas of its standard deviations."""
+    root = np.linspace(-PARABOLA_REACH, PARABOLA_REACH, PARABOLA_POINTS)
+    return [
+        Profile(name, best, best + std * root, root, {}, best - STDS_95 * std, best + STDS_95 * std, STDS_95)
+        for name, best, std in zip(found.names, found.values.tolist(), found.std.tolist(), strict=True)
+    ]
 
 
 def profiles_figure(several: Sequence[Profile]) -> "Figure":
     """Rise of -2 log likelihood over each quantity, the others fitted anew; the line is the limit of the interval."""
     rows = math.ceil(len(several) / PANELS_ACROSS)
     across = min(PANELS_ACROSS, len(several))
-    colour = SERIES_STYLES[0][0]
     with figure_style():
         figure = new_figure(2.4 * across + 0.4, 2.3 * rows + 0.3)
-        for place, profile in enumerate(several, 1):
-            ax = figure.add_subplot(rows, across, place)
-            ax.plot(profile.values, profile.root**2, ".-", color=colour, ms=4.0, lw=1.0)
-            ax.axhline(profile.limit**2, color=MUTED_COLOUR, lw=0.8)
-            for bound in (profile.low, profile.high):
-                if bound is not None:
-                    ax.axvline(bound, color=MUTED_COLOUR, lw=0.8, ls=":")
-            top = max(
-                min(HEIGHT_SHOWN * profile.limit**2, float(np.max(profile.root**2, initial=0.0))),
-                1.2 * profile.limit**2,
-            )
-            ax.set_ylim(-0.03 * top, top)
-            unit = unit_of(profile.name)
-            ax.set_xlabel(f"{profile.name}  [{unit}]" if unit else profile.name)
-            if (place - 1) % across == 0:
-                ax.set_ylabel("rise of -2 log L")
+        axes = [figure.add_subplot(rows, across, place) for place in range(1, len(several) + 1)]
+        draw_profiles(axes, several)
+        for place, ax in enumerate(axes):
+            if place % across:
+                ax.set_ylabel("")
         figure.set_layout_engine("constrained")
     return figure
+
+
+def draw_profiles(axes: Sequence["Axes"], several: Sequence[Profile]) -> None:
+    """Draw each profile into axes of its own."""
+    colour = SERIES_STYLES[0][0]
+    for ax, profile in zip(axes, several, strict=True):
+        ax.plot(profile.values, profile.root**2, ".-", color=colour, ms=4.0, lw=1.0)
+        ax.axhline(profile.limit**2, color=MUTED_COLOUR, lw=0.8)
+        for bound in (profile.low, profile.high):
+            if bound is not None:
+                ax.axvline(bound, color=MUTED_COLOUR, lw=0.8, ls=":")
+        top = max(
+            min(HEIGHT_SHOWN * profile.limit**2, float(np.max(profile.root**2, initial=0.0))),
+            1.2 * profile.limit**2,
+        )
+        ax.set_ylim(-0.03 * top, top)
+        unit = unit_of(profile.name)
+        ax.set_xlabel(f"{profile.name}  [{unit}]" if unit else profile.name)
+        ax.set_ylabel("rise of -2 log L")

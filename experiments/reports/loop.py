@@ -15,11 +15,12 @@ from riderless.experiments.reports.eigenvalues import (
     MUTED_COLOUR,
     SERIES_STYLES,
     VERMILION,
+    axes_given,
     figure_style,
     legend_above,
     new_figure,
 )
-from riderless.experiments.reports.theory import check_figure_format, save_figure
+from riderless.experiments.reports.theory import check_figure_file, save_figure
 from riderless.hil.design.lane import lane_loop
 from riderless.hil.design.sampled_plant import continuous, sampled_model
 from riderless.hil.design.schedule import GainSchedule
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from riderless.experiments.analysis.identification.loop_margins import LoopMargins
     from riderless.hil.controllers.controller import Controller
-    from riderless.hil.design.closed_loop import SampledLoop
     from riderless.hil.design.margins import Margins
     from riderless.models.parameters import Bicycle
 
@@ -92,81 +92,147 @@ def timing_figure(timings: Mapping[str, tuple[Array, Array]]) -> "Figure":
     return figure
 
 
-def plot_design(schedule: "GainSchedule", *, path: str | Path | None = None) -> "Figure":
+EIGENVALUE_PANELS = ("real parts", "imaginary parts")
+MARGIN_PANELS = ("margins in gain", "in phase", "in delay")
+DESIGN_PANELS = ("gains on angles", "on rates", "on the drive", *EIGENVALUE_PANELS, *MARGIN_PANELS)
+LOOP_GAIN_PANELS = ("|L|", "arg L", "the plane of L")
+
+
+def plot_design(schedule: "GainSchedule", *, ax: Any = None, path: str | Path | None = None) -> Any:
     """Draw a gain schedule over speed: gains, closed-loop eigenvalues, and margins in gain, phase and delay.
 
     Parameters
     ----------
     schedule : GainSchedule
         As `design` makes it.
+    ax : matplotlib axes, optional
+        Eight to draw into: three for gains, two for eigenvalues, three for margins.
     path : str or Path, optional
         File to write as well, SVG, PDF or PNG.
+
+    Returns
+    -------
+    Figure or axes
+        A figure of its own, or ``ax`` where it is given.
 
     Raises
     ------
     InputError
-        The file cannot be written, or its suffix is no format of a figure.
+        Other axes, or a file that cannot be written, or whose suffix is no format of a figure.
     """
     if not isinstance(schedule, GainSchedule) or schedule.drive is not None:
         raise InputError(
             f"plot_design draws gains of a torque, found {schedule!r}: draw another controller with "
             "plot_margins(margins(controller))"
         )
-    if path is not None:
-        check_figure_format(Path(path))
+    check_figure_file(path, ax)
     with figure_style():
+        if ax is not None:
+            _draw_design(axes_given(ax, DESIGN_PANELS), schedule)
+            return ax
         figure = new_figure(7.0, 8.6)
         grid = figure.add_gridspec(3, 6)
         gains = [figure.add_subplot(grid[0, i : i + 2]) for i in (0, 2, 4)]
         eigenvalues = [figure.add_subplot(grid[1, i : i + 3]) for i in (0, 3)]
         margins = [figure.add_subplot(grid[2, i : i + 2]) for i in (0, 2, 4)]
-        _draw_gains(gains, schedule)
-        v = _fine_speeds(schedule.v)
-        between = np.array([_closed_loop(schedule, speed) for speed in v.tolist()])
-        _draw_eigenvalues(eigenvalues, schedule.bicycle, (v, between), (schedule.v, schedule.closed_loop))
-        _draw_margins(margins, schedule.v, schedule.margins)
-        _set_speeds((*gains, *eigenvalues, *margins), schedule.v)
+        _draw_design([*gains, *eigenvalues, *margins], schedule)
         _say_design(figure, schedule, "T_δ = −K z")
     if path is not None:
         save_figure(figure, Path(path))
     return figure
 
 
-def plot_margins(found: "LoopMargins", *, path: str | Path | None = None) -> "Figure":
+def _draw_design(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
+    """Draw gains, eigenvalues and margins into the panels of `DESIGN_PANELS`."""
+    _draw_gains(axes[:3], schedule)
+    v = _fine_speeds(schedule.v)
+    between = np.array([_closed_loop(schedule, speed) for speed in v.tolist()])
+    _draw_eigenvalues(axes[3:5], schedule.bicycle, (v, between), (schedule.v, schedule.closed_loop))
+    _draw_margins(axes[5:], schedule.v, schedule.margins)
+    _set_speeds(axes, schedule.v)
+
+
+def plot_margins(found: "LoopMargins", *, ax: Any = None, path: str | Path | None = None) -> Any:
     """Draw a judged loop: eigenvalues and margins over speed, Bode and Nyquist diagrams at up to four of the speeds.
 
     Parameters
     ----------
     found : LoopMargins
         As `margins` makes it.
+    ax : matplotlib axes, optional
+        Five to draw into, two for eigenvalues and three for margins; Bode and Nyquist diagrams are `plot_loop`'s.
     path : str or Path, optional
         File to write as well, SVG, PDF or PNG.
+
+    Returns
+    -------
+    Figure or axes
+        A figure of its own, or ``ax`` where it is given.
 
     Raises
     ------
     InputError
-        The file cannot be written, or its suffix is no format of a figure.
+        Other axes, or a file that cannot be written, or whose suffix is no format of a figure.
     """
-    if path is not None:
-        check_figure_format(Path(path))
-    made, loop, speeds = found.loop.schedule, found.loop, np.array([row.v for row in found])
+    check_figure_file(path, ax)
     with figure_style():
+        if ax is not None:
+            _draw_judged(axes_given(ax, (*EIGENVALUE_PANELS, *MARGIN_PANELS)), found)
+            return ax
         figure = new_figure(7.0, 11.2)
         grid = figure.add_gridspec(4, 6)
         eigenvalues = [figure.add_subplot(grid[0, i : i + 3]) for i in (0, 3)]
         margins = [figure.add_subplot(grid[1, i : i + 2]) for i in (0, 2, 4)]
         bode = [figure.add_subplot(grid[row, :3]) for row in (2, 3)]
-        nyquist = figure.add_subplot(grid[2:, 3:])
-        fine = _fine_speeds(speeds)
-        rows = _padded([loop.eigenvalues(v) for v in fine.tolist()])
-        _draw_eigenvalues(eigenvalues, loop.bicycle, (fine, rows), (speeds, _padded([r.eigenvalues for r in found])))
-        _draw_margins(margins, speeds, [row.margins for row in found])
-        _draw_loop_gains(bode, nyquist, loop, _some_speeds(speeds))
-        _set_speeds((*eigenvalues, *margins), speeds)
-        _say_design(figure, made, "the whole sampled loop")
+        _draw_judged([*eigenvalues, *margins], found)
+        _draw_loop_gains(bode, figure.add_subplot(grid[2:, 3:]), found)
+        _say_design(figure, found.loop.schedule, "the whole sampled loop")
     if path is not None:
         save_figure(figure, Path(path))
     return figure
+
+
+def plot_loop(found: "LoopMargins", *, ax: Any = None) -> Any:
+    """Draw the loop gain L at up to four of the speeds that were judged: Bode and Nyquist diagrams.
+
+    Parameters
+    ----------
+    found : LoopMargins
+        As `margins` makes it.
+    ax : matplotlib axes, optional
+        Three to draw into: gain and phase over frequency, and the plane of L.
+
+    Returns
+    -------
+    Figure or axes
+        A figure of its own, or ``ax`` where it is given.
+
+    Raises
+    ------
+    InputError
+        Other axes.
+    """
+    with figure_style():
+        if ax is not None:
+            *bode, nyquist = axes_given(ax, LOOP_GAIN_PANELS)
+            _draw_loop_gains(bode, nyquist, found)
+            return ax
+        figure = new_figure(7.0, 4.2)
+        grid = figure.add_gridspec(2, 2)
+        bode = [figure.add_subplot(grid[row, 0]) for row in (0, 1)]
+        _draw_loop_gains(bode, figure.add_subplot(grid[:, 1]), found)
+        _say_design(figure, found.loop.schedule, "the whole sampled loop")
+    return figure
+
+
+def _draw_judged(axes: Sequence["Axes"], found: "LoopMargins") -> None:
+    """Draw eigenvalues and margins of a judged loop over speed."""
+    loop, speeds = found.loop, np.array([row.v for row in found])
+    fine = _fine_speeds(speeds)
+    rows = _padded([loop.eigenvalues(v) for v in fine.tolist()])
+    _draw_eigenvalues(axes[:2], loop.bicycle, (fine, rows), (speeds, _padded([row.eigenvalues for row in found])))
+    _draw_margins(axes[2:], speeds, [row.margins for row in found])
+    _set_speeds(axes, speeds)
 
 
 def _some_speeds(v: Array) -> list[float]:
@@ -175,8 +241,9 @@ def _some_speeds(v: Array) -> list[float]:
     return [float(v[i]) for i in chosen]
 
 
-def _draw_loop_gains(bode: Sequence["Axes"], nyquist: "Axes", loop: "SampledLoop", speeds: Sequence[float]) -> None:
+def _draw_loop_gains(bode: Sequence["Axes"], nyquist: "Axes", found: "LoopMargins") -> None:
     """Draw the loop gain L against frequency and in its plane, where a disc of 1/2 around -1 is a peak of 2."""
+    loop, speeds = found.loop, _some_speeds(np.array([row.v for row in found]))
     omega = np.geomspace(SLOWEST_DRAWN, np.pi / loop.dt, BODE_POINTS)
     for v, (colour, _) in zip(speeds, SERIES_STYLES, strict=False):
         L = loop_gain(loop, v)(omega)

@@ -21,6 +21,7 @@ from riderless.experiments.reports.eigenvalues import (
     MUTED_COLOUR,
     SERIES_STYLES,
     VERMILION,
+    axes_given,
     figure_style,
     make_texts_harmless,
     new_figure,
@@ -77,9 +78,17 @@ def check_figure_format(path: Path) -> None:
         )
 
 
+def check_figure_file(path: str | Path | None, ax: Any) -> None:
+    """Refuse, before anything is computed, a file that cannot be a figure, or one of a figure that is the caller's."""
+    if path is not None and ax is not None:
+        raise InputError("path writes a figure of its own; found ax too: save yours with ax.figure.savefig")
+    if path is not None:
+        check_figure_format(Path(path))
+
+
 def plot_eigenvalues(
-    modes: Modes | Bicycle, speeds: ArrayLike | None = None, *, path: str | Path | None = None
-) -> "Figure":
+    modes: Modes | Bicycle, speeds: ArrayLike | None = None, *, ax: Any = None, path: str | Path | None = None
+) -> Any:
     """Draw the eigenvalues of the uncontrolled bicycle over speed, each mode by name.
 
     Parameters
@@ -88,17 +97,23 @@ def plot_eigenvalues(
         Named eigenvalues, or a bicycle, whose critical speeds are marked as well.
     speeds : array_like (n,), optional
         With a bicycle: forward speeds [m/s]; from 0 to 10 m/s by default.
+    ax : matplotlib axes, optional
+        Drawn into: two, for real and imaginary parts, or one, in which the imaginary parts are dashed.
     path : str or Path, optional
         File to write as well, SVG, PDF or PNG.
+
+    Returns
+    -------
+    Figure or axes
+        A figure of its own, or ``ax`` where it is given.
 
     Raises
     ------
     InputError
-        Neither modes nor a bicycle, fewer than two speeds, or a file that cannot be written.
+        Neither modes nor a bicycle, fewer than two speeds, other axes, or a file that cannot be written.
     """
     name, critical = "", None
-    if path is not None:
-        check_figure_format(Path(path))
+    check_figure_file(path, ax)
     if not isinstance(modes, Modes):
         require_bicycle(modes)
         name, critical = modes.name, critical_speeds(modes)
@@ -107,49 +122,61 @@ def plot_eigenvalues(
     if not high > low:
         speeds_found = f"{low:g} m/s alone" if len(modes.v) else "none"
         raise InputError(f"a plot over speed needs two speeds at least; found {speeds_found}: write --speeds 0:10:1")
-    figure = _eigenvalues_figure(name, modes, critical)
+    with figure_style():
+        if ax is not None:
+            together = np.size(ax) == 1
+            real, imaginary = [*np.ravel(ax)] * 2 if together else axes_given(ax, ("real parts", "imaginary parts"))
+            _draw_eigenvalues(real, imaginary, name, modes, critical)
+            return ax
+        figure = new_figure(6.4, 6.6)
+        real, imaginary = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+        _draw_eigenvalues(real, imaginary, name, modes, critical)
     if path is not None:
         save_figure(figure, Path(path))
     return figure
 
 
-def _eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds | None = None) -> "Figure":
+def _draw_eigenvalues(
+    real: "Axes", imaginary: "Axes", name: str, modes: Modes, critical: CriticalSpeeds | None = None
+) -> None:
     """Real and imaginary parts of the eigenvalues over speed, each mode by name, critical speeds marked.
 
     Shaded: speeds at which the upright bicycle is stable by itself.
     """
-    with figure_style():
-        figure = new_figure(6.4, 6.6)
-        real, imaginary = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-        _shade_stable(real, imaginary, modes)
-        for mode, column in zip(("weave", "weave", "capsize", "caster"), modes.all.T, strict=True):
-            style: dict[str, Any] = {"color": MODE_COLOURS[mode], "solid_capstyle": "round"}
-            real.plot(modes.v, column.real, **style)
-            imaginary.plot(modes.v, np.where(column.imag > 0.0, column.imag, np.nan), **style)
-        low, high = _interesting(modes)
-        real.set_ylim(low, high)
+    together = imaginary is real
+    axes = (real,) if together else (real, imaginary)
+    _shade_stable(axes, modes)
+    for mode, column in zip(("weave", "weave", "capsize", "caster"), modes.all.T, strict=True):
+        style: dict[str, Any] = {"color": MODE_COLOURS[mode], "solid_capstyle": "round"}
+        real.plot(modes.v, column.real, **style)
+        style["ls"] = "--" if together else "-"
+        imaginary.plot(modes.v, np.where(column.imag > 0.0, column.imag, np.nan), **style)
+    low, high = _interesting(modes)
+    if together:
+        high = max(high, 1.05 * float(modes.all.imag.max()))
+    else:
         imaginary.set_ylim(0.0, None)
-        imaginary.set_xlim(modes.v.min(), modes.v.max())
-        for ax in (real, imaginary):
-            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
-        _label_modes(real, modes, _mark_critical(real, modes, critical) if critical else [], low, high)
-        real.set_ylabel("Re λ  [1/s]")
-        imaginary.set_ylabel("Im λ  [rad/s]")
-        imaginary.set_xlabel("forward speed v  [m/s]")
-        real.set_title(
-            ", ".join(filter(None, (name, "upright, hands off"))) + ("; critical speeds in m/s" if critical else ""),
-            loc="left",
-            fontsize=11,
-            color=INK_COLOUR,
-            pad=20,
-        )
-    return figure
+    real.set_ylim(low, high)
+    for ax in axes:
+        ax.set_xlim(modes.v.min(), modes.v.max())
+        ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+    _label_modes(real, modes, _mark_critical(real, modes, critical) if critical else [], low, high)
+    imaginary.set_ylabel("Im λ  [rad/s]")
+    real.set_ylabel("Re λ  [1/s]; dashed: Im λ  [rad/s]" if together else "Re λ  [1/s]")
+    imaginary.set_xlabel("forward speed v  [m/s]")
+    real.set_title(
+        ", ".join(filter(None, (name, "upright, hands off"))) + ("; critical speeds in m/s" if critical else ""),
+        loc="left",
+        fontsize=11,
+        color=INK_COLOUR,
+        pad=20,
+    )
 
 
-def _shade_stable(real: "Axes", imaginary: "Axes", modes: Modes) -> None:
+def _shade_stable(axes: Sequence["Axes"], modes: Modes) -> None:
     order = np.argsort(modes.v)
     stable = np.all(modes.all[order].real < 0.0, axis=1)
-    for ax in (real, imaginary):
+    for ax in axes:
         ax.fill_between(
             modes.v[order],
             0,

@@ -56,6 +56,13 @@ def bicycle_panels(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -
     return panels
 
 
+def eigenvalue_curves(bicycle: Bicycle, windows: Sequence[NumberedWindow]) -> tuple[list[Series], list[Curve]]:
+    """Windows of a bicycle with the curves that predict them, and those of the bicycle without control."""
+    speeds = _speeds(windows, None)
+    series = _series(_predicted(windows, speeds), speeds)
+    return series, _open_loop_curves(bicycle, speeds, series)
+
+
 def curve_numbers(panels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Collect the predicted curves over speed of all panels [m/s, 1/s]; those of k modes as k curves."""
     return [

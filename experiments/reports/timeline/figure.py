@@ -3,6 +3,7 @@
 Line styles, hatches and marks say without colour what the colours say.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from riderless.experiments.reports.timeline.recorded import AGREES, DIFFERS, REJ
 from riderless.experiments.reports.timeline.ridden_path import RiddenPath
 from riderless.hil.loop.states import State
 from riderless.models.array_types import Array
+from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,6 +160,28 @@ def timeline_figure(timeline: Timeline, title: str = "", compact: bool = False) 
     return figure
 
 
+def draw_panels(axes: Sequence["Axes"], timeline: Timeline, name: str) -> None:
+    """Draw the first panels of a timeline into axes that are given, named at the top.
+
+    Raises
+    ------
+    InputError
+        There are more axes than panels.
+    """
+    from matplotlib.lines import Line2D
+
+    panels = _panels(timeline)
+    if not 0 < len(axes) <= len(panels):
+        names = ", ".join(" and ".join(signal.name.replace("\n", " ") for signal in signals) for _, signals in panels)
+        raise InputError(f"wanted 1 to {len(panels)} axes, for {names}; found {len(axes)}: make as many")
+    for ax, (unit, signals) in zip(axes, panels, strict=False):
+        named = _draw_signals(ax, timeline, unit, signals)
+        ax.set_ylabel(f"[{unit}]")
+        ax.legend(handles=[Line2D([], [], label=name.replace("\n", " "), **style) for name, style in named])
+    axes[0].set_title(name, loc="left")
+    axes[-1].set_xlabel("t  [s]")
+
+
 def _wrapped(title: str) -> list[str]:
     """Lines of a title, none longer than the figure is wide; of a text without end in a log, the beginning."""
     lines = [line for part in title.splitlines() for line in wrap(part, TITLE_CHARACTERS)]
@@ -243,6 +267,19 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[_TimelineSign
     compact : bool
         There is room for few numbers beside it.
     """
+    named = _draw_signals(ax, timeline, unit, signals)
+    ax.set_ylabel(unit, labelpad=2.0, fontsize=6.3 if compact else None)
+    ax.yaxis.set_label_coords(-0.40 / (WIDTH - LEFT_MARGIN - RIGHT_MARGIN), 0.5)
+    ax.locator_params(axis="y", nbins=3 if compact else 5, min_n_ticks=2 if compact else 3)
+    ax.tick_params(length=2.0, pad=1.5)
+    _write_names(ax, named)
+    _write_numbers(ax)
+
+
+def _draw_signals(
+    ax: "Axes", timeline: Timeline, unit: str, signals: list[_TimelineSignal]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Draw the lines of one panel over the windows and kicks; returns the name and the style of each."""
     across = ax.get_xaxis_transform()
     spans = [(w.t_start, w.t_end - w.t_start) for w in timeline.windows if w.verdict != REJECTED]
     ax.broken_barh(spans, (0.0, 1.0), color=GRID_COLOUR, alpha=0.6, lw=0, zorder=0, transform=across)
@@ -250,10 +287,6 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[_TimelineSign
     ax.vlines(timeline.kicks, 0.0, 1.0, color=MUTED_COLOUR, lw=0.6, ls=dashes, zorder=1, transform=across)
     for signal in signals:
         ax.plot(signal.t, signal.values, color=signal.colour, ls=signal.dashes)
-    ax.set_ylabel(unit, labelpad=2.0, fontsize=6.3 if compact else None)
-    ax.yaxis.set_label_coords(-0.40 / (WIDTH - LEFT_MARGIN - RIGHT_MARGIN), 0.5)
-    ax.locator_params(axis="y", nbins=3 if compact else 5, min_n_ticks=2 if compact else 3)
-    ax.tick_params(length=2.0, pad=1.5)
     ax.margins(y=0.08)
     named: list[tuple[str, dict[str, Any]]] = [(s.name, {"color": s.colour, "ls": s.dashes}) for s in signals]
     edges = _edges(timeline, unit)
@@ -264,8 +297,7 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[_TimelineSign
     low, high = ax.get_ylim()
     if high - low < 0.2:  # a constant speed is drawn flat, not its noise over the whole height
         ax.set_ylim(low - 0.1, high + 0.1)
-    _write_names(ax, named)
-    _write_numbers(ax)
+    return named
 
 
 def _write_names(ax: "Axes", named: list[tuple[str, dict[str, Any]]]) -> None:
