@@ -65,6 +65,7 @@ from riderless.experiments.commands import (
     warmup,
 )
 from riderless.experiments.commands._examples import EXAMPLES
+from riderless.experiments.commands._old_spellings import OLD_SPELLINGS
 from riderless.firmware_interface.errors import DeviceError
 from riderless.hil.garbage import collecting_seldom
 from riderless.hil.memory import memory_of_a_command
@@ -96,6 +97,16 @@ class _WholeSentences(TyperGroup):
 
 class _EachOptionOnce(TyperCommand):
     """Command that refuses an option given twice: the last would count, and the others be dropped without a word."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Make the parser, which takes earlier spellings too."""
+        parser: Any = super().make_parser(ctx)
+        for old, new in OLD_SPELLINGS.get(str(self.name), {}).items():
+            option = next(parameter for parameter in self.params if new in parameter.opts)
+            is_flag = getattr(option, "is_flag", False)
+            action = "store_const" if is_flag else "store"
+            parser.add_option(option, [old], option.name, action=action, nargs=option.nargs, const=is_flag)
+        return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of a command line."""

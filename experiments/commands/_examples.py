@@ -19,7 +19,7 @@ EXAMPLES = {
     "path": "circle.toml Silver",
     "plan": "Silver --learn 'drive_gain +- 0.01'",
     "simulate": "Silver --controller gains.toml --speed 5 --kick 0.6,4 -o ride",
-    "envelope": "Silver --torque 1,2,4,7 --kick 0.2,0.4,0.6 --plot motor.svg",
+    "envelope": "Silver --torque 1,2,4,7 --kick-rate 0.2,0.4,0.6 --plot motor.svg",
     "ports": "",
     "monitor": "rig.toml",
     "calibrate": "rig.toml --rollout-m 10",

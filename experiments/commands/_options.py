@@ -191,13 +191,18 @@ def _flag(context: typer.Context, name: str) -> str:
 
 LawFileOption = Annotated[
     Path | None,
-    typer.Option("--controller", help="Python file of the law that the run was made with; a log never brings it."),
+    typer.Option(
+        "--controller", help="Controller: Python file of the law that the run was made with; a log never brings it."
+    ),
 ]
 
 
 LawFilesOption = Annotated[
     list[Path] | None,
-    typer.Option("--controller", help="Python file of a law that a run is made with, once for each; no log brings it."),
+    typer.Option(
+        "--controller",
+        help="Controller: Python file of a law that a run is made with, once for each; no log brings it.",
+    ),
 ]
 
 DriverFilesOption = Annotated[
@@ -207,7 +212,9 @@ DriverFilesOption = Annotated[
 
 AllowedLaws = Annotated[
     list[Path] | None,
-    typer.Option("--controller", help="Python file of a law that the campaign may run, once for each; else it asks."),
+    typer.Option(
+        "--controller", help="Controller: Python file of a law that the campaign may run, once for each; else it asks."
+    ),
 ]
 
 
@@ -386,7 +393,8 @@ BicycleOrRig: TypeAlias = Annotated[
 BicycleOfLogs: TypeAlias = Annotated[
     str,
     typer.Option(
-        autocompletion=complete_bicycle, help="With a mapping, or logs that name none: a name or a TOML file."
+        autocompletion=complete_bicycle,
+        help="Bicycle of logs that name none, as with a mapping: a name or a TOML file.",
     ),
 ]
 MappingOption: TypeAlias = Annotated[
@@ -407,7 +415,8 @@ JudgedRig: TypeAlias = Annotated[
 JudgedBicycle: TypeAlias = Annotated[
     str | None,
     typer.Option(
+        "--bicycle",
         autocompletion=complete_bicycle,
-        help="Name or TOML file; by default that of the controller, of a law Benchmark.",
+        help="Bicycle: a name or a TOML file; by default that of the controller, of a law Benchmark.",
     ),
 ]

@@ -16,6 +16,7 @@ from riderless.experiments.commands._options import (
     know_law,
     require_law_used,
 )
+from riderless.experiments.commands._shared_options import AsJson, TrustLogs
 from riderless.hil.memory import use_memory
 from riderless.models.errors import InputError
 
@@ -31,12 +32,7 @@ def analyze(
     mapping: MappingOption = "",
     preset: Preset = "",
     bicycle: BicycleOfLogs = "",
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="Analyse also where physics contradicts a unit or a sign, or a bicycle is unlike any other."
-        ),
-    ] = False,
+    trust: TrustLogs = False,
     windows: Annotated[
         Path | None, typer.Option(help="Your vetoes and moves of windows; by default windows.txt beside them.")
     ] = None,
@@ -53,7 +49,7 @@ def analyze(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a report into this folder.")] = None,
     force: Force = False,
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find free responses in logs, fit their eigenvalues and compare them with theory.
 

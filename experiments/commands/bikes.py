@@ -1,11 +1,11 @@
 """`riderless bikes`: what the catalogue holds."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from riderless.experiments.commands._shared_options import AsJson
 
 
-def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def bikes(as_json: AsJson = False) -> None:
     """List the bicycles of the catalogue with their speeds of stability and sources."""
     from riderless.experiments.reports.text import number_text
     from riderless.experiments.terminal.console import emit_json, print_table

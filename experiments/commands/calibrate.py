@@ -14,6 +14,7 @@ from riderless.experiments.commands._options import (
     require_attended,
     require_linux,
 )
+from riderless.experiments.commands._shared_options import AsJson, Emulated, Fifo, SerialPorts, Yes
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,22 +26,24 @@ _EMULATED_ROLLOUT = 5.0  # m
 def calibrate(
     context: typer.Context,
     rig_file: Annotated[Path, typer.Argument(metavar="RIG", help="Rig file (TOML) to measure for, and to write.")],
-    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
-    emulated: Annotated[bool, typer.Option("--emulated", help="Calibrate a virtual bicycle on a stand.")] = False,
+    port: SerialPorts = None,
+    emulated: Emulated = False,
     only: Annotated[str | None, typer.Option(help="Parts, with commas: gyro, mounting, steer, wheel, drive.")] = None,
     rollout_m: Annotated[float | None, typer.Option(help="m between the two marks of the roll-out.")] = None,
-    torque: Annotated[float | None, typer.Option(help="N m, of the drive's sweep; by default, gentle.")] = None,
+    torque: Annotated[
+        float | None, typer.Option("--sweep-torque", help="N m, of the drive's sweep; by default, gentle.")
+    ] = None,
     added_inertia: Annotated[
         float, typer.Option(help="kg m^2 about the steer axis beyond the bicycle's: rotor.")
     ] = 0.0,
     pull_test: Annotated[
         list[Path] | None, typer.Option(help="Table of a pull test (CSV): read it, measure nothing. Repeat.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Measure, write nothing.")] = False,
-    fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    yes: Yes = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only measure, write nothing.")] = False,
+    fifo: Fifo = 0,
     yes_arm_unattended: ArmUnattended = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure what the rig file must know of sensors and drive; write it, and keep the old file.
 

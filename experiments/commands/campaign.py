@@ -17,6 +17,7 @@ from riderless.experiments.commands._options import (
     require_attended,
     require_linux,
 )
+from riderless.experiments.commands._shared_options import AsJson, Emulated, Fifo, SerialPorts
 from riderless.experiments.commands._too_busy import TOO_BUSY
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.experiments.commands.warmup import compile_once
@@ -35,38 +36,36 @@ def campaign(
             "a file."
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the campaign's folder is made, or lies.")] = Path(
-        "runs"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Write the campaign's folder into this one, or find it there.")
+    ] = Path("runs"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign that was stopped.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Begin anew, beside one that was stopped.")] = False,
     dry: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Rehearse every condition against the limits, say which errors would be seen, no more."
+            "--dry-run", help="Only rehearse every condition against the limits, and say which errors would be seen."
         ),
     ] = False,
     foresee: Annotated[
         bool, typer.Option("--foresee", help="Say before the runs which errors they would show; the report has it too.")
     ] = False,
-    emulated: Annotated[bool, typer.Option("--emulated", help="Emulate the devices of a wired rig.")] = False,
+    emulated: Emulated = False,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
-    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
+    port: SerialPorts = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=MOST_SEED, help="Fixes kicks and sensor noise; 1, or as the campaign file says."),
+        typer.Option(min=0, max=MOST_SEED, help="Seed of kicks and sensor noise; 1, or as the campaign file says."),
     ] = (None),
     model: Annotated[
         str | None, typer.Option(help="Equations of motion: linear or nonlinear; linear, or as the campaign file says.")
     ] = None,
-    fifo: Annotated[
-        int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")
-    ] = 0,
+    fifo: Fifo = 0,
     controller: AllowedLaws = None,
     live: LivePage = False,
     yes_arm_unattended: ArmUnattended = False,
     without_stop_proof: WithoutStopProof = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make the runs of a campaign file, and judge bicycles by their eigenvalues.
 

@@ -13,6 +13,7 @@ from riderless.experiments.commands._options import (
     Trust,
     refuse_ignored,
 )
+from riderless.experiments.commands._shared_options import AllowMismatch, AsJson
 from riderless.hil.output_file import OutputFile, files_read
 
 if TYPE_CHECKING:
@@ -36,13 +37,11 @@ def certify(
     deviations: Annotated[
         str, typer.Option(help="own, or usual: those of measured bicycles where the bicycle has none.")
     ] = "own",
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the certificate to this file (.npz).")] = None,
-    allow_mismatch: Annotated[
-        bool, typer.Option("--allow-mismatch", help="Take one made for another bicycle, delay or drive lag.")
-    ] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the certificate to this file (.npz).")] = None,
+    allow_mismatch: AllowMismatch = False,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Prove that the sampled loop stays stable while the speed changes, or show where it does not.
 

@@ -1,25 +1,25 @@
 """`riderless check`: wiring and safety before arming."""
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from riderless.experiments.commands._options import ArmUnattended, require_attended, require_linux
+from riderless.experiments.commands._shared_options import AsJson, Emulated, Fifo, RigFile, SerialPorts
 
 if TYPE_CHECKING:
     from riderless.hil.commissioning.steps import Step, StepResult
 
 
 def check(
-    rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
-    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
-    emulated: Annotated[bool, typer.Option("--emulated", help="Check a virtual bicycle on a stand.")] = False,
+    rig_file: RigFile = None,
+    port: SerialPorts = None,
+    emulated: Emulated = False,
     push: Annotated[bool, typer.Option(help="Let the drive push the bars gently, at the end.")] = True,
-    fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    fifo: Fifo = 0,
     yes_arm_unattended: ArmUnattended = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Go through the machine with a person: devices, stream, signs, stops, watchdog, direction of the drive.
 

@@ -1,14 +1,11 @@
 """`riderless cite`: BibTeX of a report's sources."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
+from riderless.experiments.commands._shared_options import AsJson, Report
 
 
 def cite(
-    report: Annotated[Path, typer.Argument(help="Folder of a report, or its report.json.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    report: Report,
+    as_json: AsJson = False,
 ) -> None:
     """Print BibTeX of the sources that a report rests on, each with what the report takes from it."""
     from riderless.experiments.reports.paper.citations import cited_sources

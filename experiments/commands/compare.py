@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riderless.experiments.commands._options import Trust, complete_bicycle
+from riderless.experiments.commands._shared_options import AsJson
 
 if TYPE_CHECKING:
     from riderless.models.compared.comparison import EquationCheck
@@ -19,12 +20,16 @@ def compare(
     bike: Annotated[
         str,
         typer.Option(
-            autocompletion=complete_bicycle, help="Whose equations they are: a name of the catalogue, or a file."
+            "--bicycle",
+            autocompletion=complete_bicycle,
+            help="Bicycle whose equations they are: a name of the catalogue, or a file.",
         ),
     ] = "Benchmark",
-    example: Annotated[bool, typer.Option("--example", help="Print our matrices as such a file and stop.")] = False,
+    example: Annotated[
+        bool, typer.Option("--example", help="Example: print our matrices as such a file and stop.")
+    ] = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare your own M, C1, K0, K2 with ours: which entry is wrong, and what slip it looks like.
 

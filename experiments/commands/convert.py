@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import Force, Trust, complete_bicycle
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.hil.output_file import OutputFile, files_read
 
 
@@ -17,10 +18,12 @@ def convert(
         ),
     ],
     to: Annotated[str, typer.Option(help="Format: toml, bicycleparameters or symbrim.")] = "toml",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; on the screen by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write to this file; on the screen by default.")
+    ] = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Read a bicycle of another program and write it for another program.
 

@@ -14,6 +14,7 @@ from riderless.experiments.commands._options import (
     refuse_ignored,
     require_figure,
 )
+from riderless.experiments.commands._shared_options import AsJson, DriveKind
 from riderless.hil.output_file import OutputFile, files_read
 from riderless.models.errors import InputError
 
@@ -33,8 +34,8 @@ def design(
         str,
         typer.Option(
             autocompletion=complete_method,
-            help="lqr, poles, lean, match, off, lane, lqg or yaw_rate; with a rate or angle drive lqr, cascade, lane, "
-            "lqg or yaw_rate.",
+            help="Method of design: lqr, poles, lean, match, off, lane, lqg or yaw_rate; with a rate or angle drive "
+            "lqr, cascade, lane, lqg or yaw_rate.",
         ),
     ] = "lqr",
     purpose: Annotated[
@@ -44,10 +45,10 @@ def design(
         ),
     ] = "balancing",
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "2:8:0.5",
-    rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,
+    rate: Annotated[float, typer.Option(help="Rate of the loop, Hz.")] = 200.0,
     drive_lag: Annotated[float, typer.Option(help="Time constant of the steer drive, s.")] = 0.005,
     delay: Annotated[float, typer.Option(help="Samples from a measurement to its torque, 0 to 1; our node has 1.")] = 1,
-    drive: Annotated[str, typer.Option(help="What the steer drive obeys: torque, rate or angle.")] = "torque",
+    drive: DriveKind = "torque",
     bandwidth: Annotated[float, typer.Option(help="Of a rate or angle drive's inner loop, rad/s.")] = 50.0,
     damping: Annotated[
         float | None, typer.Option(help="Of that loop, 1 without overshoot; without it a rate has a first-order lag.")
@@ -62,7 +63,7 @@ def design(
     ] = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable.
 

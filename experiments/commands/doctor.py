@@ -1,11 +1,9 @@
 """`riderless doctor`: versions, system and settings."""
 
-from typing import Annotated
-
-import typer
+from riderless.experiments.commands._shared_options import AsJson
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def doctor(as_json: AsJson = False) -> None:
     """Describe this installation and computer: versions, ports, compiled code, and what keeps real time from holding.
 
     It changes nothing and opens no port.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riderless.experiments.commands._options import BicycleArgument, Force, Trust, require_figure
+from riderless.experiments.commands._shared_options import AsJson
 
 if TYPE_CHECKING:
     from riderless.models.linear.modes import CriticalSpeeds, Modes
@@ -20,7 +21,7 @@ def eig(
     plot: Annotated[Path | None, typer.Option(help="Draw them to this file: .svg, .pdf or .png.")] = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     import numpy as np

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import BicycleArgument, Trust, require_linux
+from riderless.experiments.commands._shared_options import AsJson, Model
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.models.errors import InputError
 
@@ -15,16 +16,16 @@ KICKED_FOR = 4 * 3600.0  # s, where no end is given
 
 def emulate(
     bike: BicycleArgument = "Benchmark",
-    model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "linear",
-    speed: Annotated[float, typer.Option(help="Of the treadmill, m/s.")] = 5.0,
+    model: Model = "linear",
+    speed: Annotated[float, typer.Option(help="m/s, of the treadmill.")] = 5.0,
     kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Fixes kicks and sensor noise.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of kicks and sensor noise.")] = 1,
     duration: Annotated[float, typer.Option(help="s until it ends; 0 for until Ctrl-C.")] = 0.0,
     live: Annotated[
         bool, typer.Option("--live", help="Serve a page: the machine itself, to kick and to break, and who runs it.")
     ] = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print path and page as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Emulate a bicycle on a treadmill behind a pseudo-terminal; print its path and serve until Ctrl-C.
 
@@ -58,7 +59,7 @@ def emulate(
     times = np.arange(1.0, duration or KICKED_FOR, kick_every) if kick_every else np.zeros(0)
 
     def connect(path: str) -> str:
-        return shlex.join(["riderless", "run", "--bike", _from_anywhere(bike), "--port", path])
+        return shlex.join(["riderless", "run", "--bicycle", _from_anywhere(bike), "--port", path])
 
     with held_machine(rig, model, speed, times, seed, connect if live else None) as machine, heed_ending() as stopped:
         end = time.monotonic() + duration if duration else np.inf

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riderless.experiments.commands._options import Force, Trust, complete_bicycle, require_figure
-from riderless.experiments.commands._whole_numbers import MOST_JOBS
+from riderless.experiments.commands._shared_options import AsJson, Dask, Jobs
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 def envelope(
     bike: Annotated[str, typer.Argument(autocompletion=complete_bicycle, help="Bicycle, its file, or a rig file.")],
     torque: Annotated[str, typer.Option(help="Greatest torques on the steer [N m].")] = "0.5,1,2,4,7",
-    kick: Annotated[str, typer.Option(help="Lean rates that a kick gives [rad/s].")] = "0.2,0.4,0.6",
-    rate: Annotated[str, typer.Option(help="Rates of the loop [Hz].")] = "",
-    lag: Annotated[str, typer.Option(help="Time constants of the drive [ms].")] = "",
+    kick: Annotated[str, typer.Option("--kick-rate", help="Lean rates that a kick gives [rad/s].")] = "0.2,0.4,0.6",
+    rate: Annotated[str, typer.Option(help="Rate of the loop [Hz].")] = "",
+    lag: Annotated[str, typer.Option("--drive-lag-ms", help="Time constants of the drive [ms].")] = "",
     noise: Annotated[str, typer.Option(help="Noise of the instruments, times the usual one.")] = "",
     friction: Annotated[str, typer.Option(help="Dry friction of the steer [N m].")] = "",
-    speeds: Annotated[str, typer.Option(help="To try, m/s, as FROM:TO:STEP or a list.")] = "1:8:0.5",
-    method: Annotated[str, typer.Option(help="With which gains are designed for each machine.")] = "lqr",
+    speeds: Annotated[str, typer.Option(help="m/s, to try, as FROM:TO:STEP or a list.")] = "1:8:0.5",
+    method: Annotated[str, typer.Option(help="Method of design of each machine's gains.")] = "lqr",
     plot: Annotated[Path | None, typer.Option(help="Draw it, with one or two varied: .svg, .pdf or .png.")] = None,
-    jobs: Annotated[int | None, typer.Option(max=MOST_JOBS, help="Processes; one a core by default.")] = None,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, tcp://HOST:8786.")] = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the lowest speed at which a kick is survived, against torque, loop, noise and friction.
 
@@ -81,7 +81,7 @@ def _values(name: str, text: str, unit: float) -> list[float]:
     try:
         return [unit * float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"wanted numbers with commas, found --{name} {text}: give them as 1,2,4") from None
+        raise InputError(f"wanted numbers with commas for {name}, found '{text}': give them as 1,2,4") from None
 
 
 def _tell(found: "Envelope") -> None:

@@ -14,6 +14,7 @@ from riderless.experiments.commands._options import (
     refuse_ignored,
     require_law_used,
 )
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.hil.memory import use_memory
 from riderless.hil.output_file import OutputFile, files_read
 
@@ -23,10 +24,13 @@ def export(
     run: Annotated[Path, typer.Argument(help="Run folder; with --to c the file of a controller.")],
     to: Annotated[str, typer.Option(help="Format: csv, parquet, mat, mcap, rosbag2 or c.")] = "csv",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write, with --to c a folder; by default beside it.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write to this file, with --to c into this folder; by default beside the run."
+        ),
     ] = None,
     rig: Annotated[
-        Path | None, typer.Option(help="With --to c: rig file; by default the emulated machine it was made for.")
+        Path | None, typer.Option(help="Rig file, with --to c; by default the emulated machine it was made for.")
     ] = None,
     law_states: Annotated[
         bool, typer.Option("--law-states", help="Add the controller's states, which a replay of the run finds again.")
@@ -34,7 +38,7 @@ def export(
     controller: LawFileOption = None,
     force: Force = False,
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the rows of a run as a table, one column per quantity, SI units.
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riderless.experiments.commands._options import Force, refuse_ignored, require_linux
-from riderless.experiments.commands._whole_numbers import MOST_CASES, MOST_JOBS, MOST_SEED
+from riderless.experiments.commands._shared_options import AsJson, DriveKind, Jobs
+from riderless.experiments.commands._whole_numbers import MOST_CASES, MOST_SEED
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 def faults(
     context: typer.Context,
     count: Annotated[int, typer.Option(max=MOST_CASES, help="Number of cases.")] = 1000,
-    seed: Annotated[int, typer.Option(max=MOST_SEED, help="Fixes every case.")] = 1,
+    seed: Annotated[int, typer.Option(max=MOST_SEED, help="Seed of every case.")] = 1,
     case: Annotated[
         str | None, typer.Option(help="Play this one case and tell it in detail: its number, or the code of a search.")
     ] = None,
     length: Annotated[
         float | None,
         typer.Option(
-            help="Seconds under control, up to 60; by default 1.9, 14 of place and speed, 30 of slow and healthy ones."
+            "--duration",
+            help="s under control, up to 60; by default 1.9, 14 of place and speed, 30 of slow and healthy ones.",
         ),
     ] = None,
     together: Annotated[int, typer.Option(min=1, max=3, help="Faults that strike together: 1, 2 or 3.")] = 1,
@@ -34,7 +36,7 @@ def faults(
             help="Where the faults come from: sudden, slow, small, coupled, attack, all, place, speed; none, disturbed."
         ),
     ] = "sudden",
-    drive: Annotated[str, typer.Option(help="Quantity that the steer drive obeys: torque, rate or angle.")] = "torque",
+    drive: DriveKind = "torque",
     bicycles: Annotated[
         str | None, typer.Option(help="Bicycles of the catalogue, as Silver,Pista, instead of the campaign's own.")
     ] = None,
@@ -42,13 +44,13 @@ def faults(
         int | None,
         typer.Option(max=MOST_CASES, help="Search for the unsafe with that many cases, as 20000, instead of drawing."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(max=MOST_JOBS, help="Processes; one a core by default.")] = None,
+    jobs: Jobs = None,
     doc: Annotated[Path | None, typer.Option(help="Markdown file that the table is written to.")] = None,
     force: Force = False,
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Real processes, signals and disks, over a pseudo-terminal; 3 minutes.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Inject faults into the loop in simulated time and check that each promise was kept.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import Force
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.hil.output_file import OutputFile, files_read
 from riderless.models.errors import InputError
 
@@ -17,9 +18,11 @@ def hazards(
         Path | None,
         typer.Argument(help="Rig file (TOML), whose limits stand in the words; the emulated rig by default."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="PDF file, for a safety officer to sign.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write to this PDF file, for a safety officer to sign.")
+    ] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the hazards of a riderless bicycle with causes, guards, proofs and what is left, or write them as a PDF.
 

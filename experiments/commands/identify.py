@@ -7,16 +7,18 @@ import typer
 
 from riderless.experiments.commands._options import (
     DEFAULT,
+    BicycleOfLogs,
     Force,
     LawFileOption,
+    MappingOption,
     MaxMemory,
-    complete_bicycle,
     know_law,
     names_in,
     refuse_ignored,
     require_figure,
     require_law_of,
 )
+from riderless.experiments.commands._shared_options import AsJson, FreeQuantities, Prior, TrustLogs
 from riderless.experiments.commands._whole_numbers import MOST_JOBS
 from riderless.hil.memory import use_memory
 
@@ -24,16 +26,10 @@ from riderless.hil.memory import use_memory
 def identify(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Run folders, folders of runs, or files of others.")],
-    free: Annotated[
-        str, typer.Option(help="Quantities to identify, with commas: parameters of the bicycle, drive_gain, ...")
-    ] = "",
-    prior: Annotated[
-        str, typer.Option(help="What is known before: own (measured deviations), usual (for those without), or none.")
-    ] = "own",
-    mapping: Annotated[str, typer.Option(help="Mapping file of other people's files.")] = "",
-    bicycle: Annotated[
-        str, typer.Option(autocompletion=complete_bicycle, help="Bicycle of files that name none.")
-    ] = "",
+    free: FreeQuantities = "",
+    prior: Prior = "own",
+    mapping: MappingOption = "",
+    bicycle: BicycleOfLogs = "",
     controller: LawFileOption = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="With 95 % intervals by profile likelihood, the others fitted anew.")
@@ -41,9 +37,7 @@ def identify(
     plot: Annotated[Path | None, typer.Option(help="Draw the profiles to this file: .svg, .pdf or .png.")] = None,
     jobs: Annotated[int, typer.Option(max=MOST_JOBS, help="Processes for the profiles, a quantity each.")] = 1,
     force: Force = False,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Also where physics contradicts a unit or a sign, or the bicycle is odd.")
-    ] = False,
+    trust: TrustLogs = False,
     eigenvalues: Annotated[
         bool,
         typer.Option(
@@ -54,7 +48,7 @@ def identify(
         float | None, typer.Option(help="With --eigenvalues: speed of the law T = kappa (v0 - v) phi_dot, m/s.")
     ] = None,
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the values with which theory's motion comes closest to lean rate, steer and yaw rate of all windows.
 

@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import DEFAULT, MaxMemory
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.hil.memory import use_memory
 
 
 def info(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, the whole header included.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a run folder holds: bicycle, controller, duration, markers, counters, stop reason."""
     from riderless.experiments.terminal.console import emit_json, screen

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import complete_bicycle, refuse_ignored
+from riderless.experiments.commands._shared_options import AsJson
 
 
 def init(
@@ -14,14 +15,15 @@ def init(
     bike: Annotated[
         str,
         typer.Option(
+            "--bicycle",
             autocompletion=complete_bicycle,
             help="Bicycle of the catalogue, or a TOML file, whose parameters stand in bicycle.toml.",
         ),
     ] = "Benchmark",
     driver: Annotated[
-        bool, typer.Option("--driver", help="Only what a device's driver takes: driver, twin, rig and test.")
+        bool, typer.Option("--driver-only", help="Only what a device's driver takes: driver, twin, rig and test.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write example files into a folder, and say what to type next. Overwrites nothing.
 

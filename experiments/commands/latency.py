@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riderless.experiments.commands._options import Force, refuse_ignored, require_linux
-from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS
+from riderless.experiments.commands._shared_options import AsJson, Processor, RigFile
 from riderless.hil.output_file import OutputFile, files_read
 from riderless.models.errors import InputError
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def latency(
     context: typer.Context,
-    rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Wake-ups per second, Hz; the rig's by default.")] = None,
+    rig_file: RigFile = None,
+    rate: Annotated[float | None, typer.Option(help="Rate of the loop, Hz; the rig's by default.")] = None,
     duration: Annotated[float, typer.Option(help="s; the floor beside it takes as long again.")] = 20.0,
     load: Annotated[bool, typer.Option(help="Keep the other CPUs and the Python interpreter busy.")] = True,
     fifo: Annotated[int, typer.Option(min=0, max=99, help="Real-time priority 1 to 99; 0 for none.")] = 0,
-    cpu: Annotated[int | None, typer.Option(max=MOST_PROCESSORS, help="Run on this CPU alone.")] = None,
+    cpu: Processor = None,
     port: Annotated[
         list[str] | None, typer.Option(help="Serial port, once for each port of the rig; a virtual node if none.")
     ] = None,
@@ -35,7 +35,7 @@ def latency(
         Path | None, typer.Option("--out", "-o", help="Write JSON with all histograms to this file.")
     ] = None,
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how late the loop wakes, beside `cyclictest`, and say whether the rate can be run.
 

@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import (
+    BicycleOfLogs,
     LawFilesOption,
+    MappingOption,
     Preset,
-    complete_bicycle,
     know_law,
     require_law_of,
     require_linux,
 )
+from riderless.experiments.commands._shared_options import AsJson, Host, TcpPort, TrustLogs
 from riderless.experiments.commands._whole_numbers import MOST_PROCESS
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 from riderless.models.errors import InputError
@@ -26,28 +28,20 @@ def live(
         typer.Argument(help="Finished run, or a log of others, to look at again; without one, the run that goes on."),
     ] = None,
     other: Annotated[Path | None, typer.Argument(help="Another to lay over it in the traces.")] = None,
-    mapping: Annotated[
-        str, typer.Option("--mapping", "-m", help="Of a log of others: TOML file that says which column is what.")
-    ] = "",
+    mapping: MappingOption = "",
     preset: Preset = "",
-    bicycle: Annotated[
-        str, typer.Option(autocompletion=complete_bicycle, help="Of a log of others: a name or a TOML file.")
-    ] = "",
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Show a log of others also where physics contradicts a unit or a sign.")
-    ] = False,
+    bicycle: BicycleOfLogs = "",
+    trust: TrustLogs = False,
     controller: LawFilesOption = None,
-    host: Annotated[
-        str, typer.Option(help="Address to serve on, for instance for a phone in the same network.")
-    ] = LOOPBACK[0],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 for any that is free.")] = USUAL_PORT,
+    host: Host = LOOPBACK[0],
+    port: TcpPort = USUAL_PORT,
     foxglove: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve Foxglove on this TCP port too; 0 for any that is free.")
     ] = None,
     process: Annotated[
         int | None, typer.Option(max=MOST_PROCESS, hidden=True, help="Number of the process whose runs to show.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print address and process as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a run on a page in the browser: state, limits, traces, eigenvalues, events, and a STOP in reach.
 

@@ -6,17 +6,20 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import BicycleArgument, Force, Trust
+from riderless.experiments.commands._shared_options import AsJson
 
 
 def load(
     bike: BicycleArgument,
     payload: Annotated[Path, typer.Argument(help="Payload: a TOML file, several bodies under [[payload]].")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the loaded bicycle (TOML).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the loaded bicycle to this file (TOML).")
+    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take it off instead.")] = False,
     speeds: Annotated[str, typer.Option(help="m/s, where the weave is compared: FROM:TO:STEP or a list.")] = "4,5,6",
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Put a payload on a bicycle, with what it does to the parameters, their deviations and the weave."""
     import numpy as np

@@ -14,6 +14,7 @@ from riderless.experiments.commands._options import (
     refuse_ignored,
     require_figure,
 )
+from riderless.experiments.commands._shared_options import AllowMismatch, AsJson
 
 if TYPE_CHECKING:
     from riderless.experiments.analysis.identification.loop_margins import LoopMargins
@@ -30,15 +31,13 @@ def margins(
     speeds: Annotated[
         str | None, typer.Option(help="m/s, as FROM:TO:STEP or a list; by default those of the controller.")
     ] = None,
-    allow_mismatch: Annotated[
-        bool, typer.Option("--allow-mismatch", help="Judge one made for another bicycle, delay or drive lag.")
-    ] = False,
+    allow_mismatch: AllowMismatch = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw eigenvalues, margins, Bode and Nyquist diagrams: .svg, .pdf or .png.")
     ] = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge a controller of any kind: eigenvalues, margins, sensitivity, and whether the weave can be measured.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riderless.experiments.commands._options import Force, Trust
+from riderless.experiments.commands._shared_options import AsJson
 
 if TYPE_CHECKING:
     from riderless.models.measured.measurement import MeasuredBicycle
@@ -15,7 +16,7 @@ def measure(
     readings: Annotated[
         Path | None, typer.Argument(help="Readings: a TOML file, or a Measured.txt of BicycleParameters.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the bicycle (TOML).")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the bicycle to this file (TOML).")] = None,
     template: Annotated[bool, typer.Option("--template", help="Write a blank readings file and stop.")] = False,
     sheet: Annotated[bool, typer.Option("--sheet", help="Print a blank sheet for paper and stop.")] = False,
     way: Annotated[
@@ -31,7 +32,7 @@ def measure(
     report: Annotated[Path | None, typer.Option("--report", help="Page (HTML) with parameters and doubts.")] = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a bicycle of weights, hanging lines and swings, with deviations and correlations; doubt the readings.
 

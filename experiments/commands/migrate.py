@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
+from riderless.experiments.commands._shared_options import AsJson
+
 
 def migrate(
     files: Annotated[
         list[Path], typer.Argument(help="Gains, controller, rig, campaign, mapping, path or readings files (TOML).")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Rewrite old files in the newest format; comments stay, and the old text is kept beside each as NAME.old."""
     from riderless.experiments.campaigns.migration import migrate as migrate_file

@@ -6,15 +6,16 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import BicycleArgument, Force, Trust, require_figure
+from riderless.experiments.commands._shared_options import AsJson
 
 
 def modes(
     bike: BicycleArgument,
-    speed: Annotated[float, typer.Option(help="Forward speed, m/s.")] = 5.0,
+    speed: Annotated[float, typer.Option(help="m/s, forward.")] = 5.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the phasors to this file: .svg, .pdf or .png.")] = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Mode shapes of the uncontrolled bicycle: amplitude ratio and phase of lean and steer."""
     import numpy as np

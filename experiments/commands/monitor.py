@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riderless.experiments.commands._options import Force, require_linux
+from riderless.experiments.commands._shared_options import Emulated, RigFile, SerialPorts
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def monitor(
-    rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
-    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
-    emulated: Annotated[bool, typer.Option("--emulated", help="Look at a virtual bicycle on a stand.")] = False,
+    rig_file: RigFile = None,
+    port: SerialPorts = None,
+    emulated: Emulated = False,
     duration: Annotated[float, typer.Option(help="s; until Ctrl-C by default.")] = math.inf,
     record: Annotated[
         Path | None, typer.Option(help="Gyro's recording for `riderless period` (CSV); at most 10 min of it.")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import DEFAULT, Force, MaxMemory
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.hil.memory import use_memory
 
 
@@ -14,12 +15,12 @@ def package(
     licence: Annotated[str, typer.Option(help="Licence of your data, such as CC-BY-4.0 or CC0-1.0.")] = "",
     title: Annotated[str, typer.Option(help="Title of the package; by default the name of the folder.")] = "",
     author: Annotated[list[str] | None, typer.Option(help='"Name" or "Name <address>"; once for each.')] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the package; made if it is not there.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write into this folder; made if it is not there.")] = Path(
         "package"
     ),
     force: Force = False,
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write runs as a data package: tables (CSV), and datapackage.json with units, sensors, hashes and the licence.
 

@@ -6,15 +6,16 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import Force
+from riderless.experiments.commands._shared_options import AsJson, Report
 
 
 def paper(
-    report: Annotated[Path, typer.Argument(help="Folder of a report, or its report.json.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the files; made if it is not there.")] = Path(
+    report: Report,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write into this folder; made if it is not there.")] = Path(
         "paper"
     ),
     force: Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a report's table (LaTeX, booktabs), figures of one and two columns (PDF), numbers (CSV) and sources."""
     from riderless.experiments.reports.paper.folder import write_paper

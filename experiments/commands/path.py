@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riderless.experiments.commands._options import Trust, complete_bicycle
+from riderless.experiments.commands._shared_options import AsJson
 
 if TYPE_CHECKING:
     from riderless.hil.guidance.route import Route
@@ -20,7 +21,7 @@ def path(
     ] = "Benchmark",
     speed: Annotated[float | None, typer.Option(help="m/s; by default that of the file.")] = None,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a path: lean, steer and torque that it asks for at its speed, beside the limits of the machine.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ def period(
     hand: Annotated[float, typer.Option("--hand", help="Stopwatch: standard deviation [s] of one press.")] = 0.1,
     start: Annotated[float, typer.Option("--start-deg", help="Stopwatch: amplitude at first [deg].")] = 0.0,
     end: Annotated[float, typer.Option("--end-deg", help="Stopwatch: amplitude at last [deg].")] = 0.0,
-    example: Annotated[bool, typer.Option("--example", help="Write an example of a recording to LOG.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="Example: write a recording to LOG.")] = False,
     true_period: Annotated[float, typer.Option("--true-period", help="Of the example [s].", min=0.1, max=10.0)] = 1.6,
-    seed: Annotated[int, typer.Option("--seed", help="Of the example's noise.", min=0, max=MOST_SEED)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the example's noise.", min=0, max=MOST_SEED)] = 1,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the period of small undamped swings: corrected for amplitude and damping, with its deviation."""
     from riderless.experiments.terminal.console import emit_json, print_written, screen

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riderless.experiments.commands._options import BicycleOrRig, Trust, names_in, refuse_ignored
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.models.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def plan(
     controllers: Annotated[
         str, typer.Option(help="Methods whose gentle gains may ride: lqr, poles, lean; off: uncontrolled.")
     ] = "lqr,poles",
-    kick: Annotated[str, typer.Option(help="drive, hand, or both: who kicks.")] = "drive",
+    kick: Annotated[str, typer.Option("--kick-by", help="Who kicks: drive, hand, or both.")] = "drive",
     kick_share: Annotated[
         float, typer.Option(help="Share of lean, steer and torque limit that a kick by the drive uses, 0 to 1.")
     ] = 0.2,
@@ -41,7 +42,7 @@ def plan(
         str, typer.Option(help="Of the steer encoder, deg from count to count; a list is compared.")
     ] = "0.018",
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict the precision of an experiment from sensors, speeds, controllers and duration.
 
@@ -61,7 +62,9 @@ def plan(
             "may take"
         )
     if kick == "hand":
-        refuse_ignored(context, "kick_share", "kick_s", because="a hand kicks as hands do; take --kick drive or both")
+        refuse_ignored(
+            context, "kick_share", "kick_s", because="a hand kicks as hands do; take --kick-by drive or both"
+        )
     lab = _lab(rig_for_plan(bike, trust), controllers, speeds, _kicks(kick, kick_share, kick_s))
     with progress_screen.status("foretelling windows") as status:
         result = plan_experiment(

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import BicycleArgument, Trust, complete_controller
+from riderless.experiments.commands._shared_options import AsJson, Host, Model, TcpPort
 from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.experiments.commands.warmup import compile_once
 from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
@@ -15,19 +16,18 @@ from riderless.experiments.live.access import LOOPBACK, USUAL_PORT
 def play(
     bike: BicycleArgument = "Benchmark",
     controller: Annotated[
-        str, typer.Option(autocompletion=complete_controller, help="To begin with: lqr, poles, lean, lqg, off.")
+        str,
+        typer.Option(autocompletion=complete_controller, help="Controller to begin with: lqr, poles, lean, lqg, off."),
     ] = "lqr",
-    speed: Annotated[float, typer.Option(help="Of the belt to begin with, m/s.")] = 4.6,
-    model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of kicks and sensor noise.")] = 1,
-    host: Annotated[str, typer.Option(help="Address to serve on; another than this computer's own wants a token.")] = (
-        LOOPBACK[0]
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port of the page; 0 for any.")] = USUAL_PORT,
+    speed: Annotated[float, typer.Option(help="m/s, of the belt to begin with.")] = 4.6,
+    model: Model = "nonlinear",
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of kicks and sensor noise.")] = 1,
+    host: Host = (LOOPBACK[0]),
+    port: TcpPort = USUAL_PORT,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; print the address only.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the rides' logs here.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the rides' logs into this folder.")] = None,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print address and process as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ride an emulated bicycle in the browser, without hardware: kick it, blow at it, break it, change its controller.
 

@@ -16,24 +16,24 @@ from riderless.experiments.commands._options import (
     know_law,
     require_law_of,
 )
+from riderless.experiments.commands._shared_options import AsJson, TrustLogs
 from riderless.hil.memory import use_memory
 
 
 def plot(
     run: Annotated[Path, typer.Argument(help="Run folder, or a file that `riderless analyze` reads.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File: .png, .svg or .pdf; by default the run's name and .png.")
+        Path | None,
+        typer.Option("--out", "-o", help="Write to this file: .png, .svg or .pdf; by default the run's name and .png."),
     ] = None,
     mapping: MappingOption = "",
     preset: Preset = "",
     bicycle: BicycleOfLogs = "",
     controller: LawFileOption = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Draw also where physics contradicts a unit or a sign.")
-    ] = False,
+    trust: TrustLogs = False,
     force: Force = False,
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draw lean, steer, torque and speed over time, with states, kicks, and the windows with the verdict of each."""
     from riderless.experiments.reports.analysis_text import remark_blocks

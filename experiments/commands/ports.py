@@ -1,11 +1,9 @@
 """`riderless ports`: what is plugged in."""
 
-from typing import Annotated
-
-import typer
+from riderless.experiments.commands._shared_options import AsJson
 
 
-def ports(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def ports(as_json: AsJson = False) -> None:
     """List the serial ports of this computer, with the USB identity of what hangs on them.
 
     In a rig file, prefer the name under /dev/serial/by-id: it stays when plugs change places.

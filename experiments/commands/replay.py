@@ -13,6 +13,7 @@ from riderless.experiments.commands._options import (
     know_law,
     require_law_used,
 )
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.hil.memory import use_memory
 
 
@@ -21,7 +22,7 @@ def replay(
     controller: LawFileOption = None,
     driver: DriverFilesOption = None,
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Replay a run's raw bytes through the controller, and compare its commands bit for bit.
 

@@ -14,7 +14,6 @@ from riderless.experiments.commands._options import (
     Trust,
     WithoutStopProof,
     complete_bicycle,
-    complete_controller,
     feed_of,
     refuse_ignored,
     require_attended,
@@ -28,8 +27,20 @@ from riderless.experiments.commands._path import (
     ride_duration,
     route_of,
 )
+from riderless.experiments.commands._shared_options import (
+    AllowMismatch,
+    AsJson,
+    Emulated,
+    Fifo,
+    FollowedReference,
+    Processor,
+    RiddenController,
+    RigFile,
+    SerialPorts,
+    Yes,
+)
 from riderless.experiments.commands._too_busy import TOO_BUSY, HostDelays, floor_beside, judged_beside
-from riderless.experiments.commands._whole_numbers import MOST_PROCESSORS, MOST_SEED
+from riderless.experiments.commands._whole_numbers import MOST_SEED
 from riderless.experiments.commands.warmup import compile_once
 
 if TYPE_CHECKING:
@@ -40,52 +51,36 @@ if TYPE_CHECKING:
 
 def run(
     context: typer.Context,
-    rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
-    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
-    emulated: Annotated[bool, typer.Option("--emulated", help="Start a virtual bicycle and run against it.")] = False,
+    rig_file: RigFile = None,
+    port: SerialPorts = None,
+    emulated: Emulated = False,
     bike: Annotated[
-        str, typer.Option(autocompletion=complete_bicycle, help="Bicycle of the emulated rig.")
+        str, typer.Option("--bicycle", autocompletion=complete_bicycle, help="Bicycle of the emulated rig.")
     ] = "Benchmark",
-    controller: Annotated[
-        str,
-        typer.Option(
-            autocompletion=complete_controller,
-            help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
-            "off, lqg, yaw_rate, lane (with --path).",
-        ),
-    ] = "lqr",
-    reference: Annotated[
-        str,
-        typer.Option(
-            help="That the controller follows: psi_dot=0.2 (rad/s), psi_dot=0.2@3 from 3 s on, or a CSV file."
-        ),
-    ] = "",
+    controller: RiddenController = "lqr",
+    reference: FollowedReference = "",
     path: PathOption = None,
     speed: Annotated[float, typer.Option(help="m/s, of the emulated bicycle, or of the rig's treadmill.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control; by default 10, or to the end of --path.")] = 10.0,
-    fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
-    cpu: Annotated[
-        int | None, typer.Option(max=MOST_PROCESSORS, help="Processor to keep the loop on; any by default.")
-    ] = None,
+    fifo: Fifo = 0,
+    cpu: Processor = None,
     model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
         "linear"
     ),
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of the emulated bicycle.")] = 1,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
-    allow_mismatch: Annotated[
-        bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")
-    ] = False,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the emulated bicycle.")] = 1,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the run's folder into this one.")] = Path("runs"),
+    allow_mismatch: AllowMismatch = False,
     allow_unstable: Annotated[
         bool,
         typer.Option("--allow-unstable", help="Run gains under which the bicycle falls by itself, or nobody can say."),
     ] = False,
     live: LivePage = False,
     host_delays: HostDelays = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
+    yes: Yes = False,
     yes_arm_unattended: ArmUnattended = False,
     without_stop_proof: WithoutStopProof = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Balance a bicycle, real or emulated, and record the run.
 
@@ -167,7 +162,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     require_one_machine(given["emulated"], given["port"])
     if given["rig_file"]:
         carries = f"the rig file {given['rig_file']} carries the bicycle {rig.bicycle.name}"
-        refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")
+        refuse_ignored(context, "bike", because=f"{carries}; leave --bicycle out, or the rig file")
     if given["emulated"]:
         refuse_ignored(context, "without_stop_proof", because="a virtual bicycle has no such stop; leave it out")
     else:

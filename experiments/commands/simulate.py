@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from riderless.experiments.commands._options import Trust, complete_bicycle, complete_controller, refuse_ignored
+from riderless.experiments.commands._options import Trust, complete_bicycle, refuse_ignored
 from riderless.experiments.commands._path import (
     PathOption,
     asked_path,
@@ -16,7 +16,16 @@ from riderless.experiments.commands._path import (
     ride_duration,
     route_of,
 )
-from riderless.experiments.commands._whole_numbers import MOST_JOBS, MOST_SEED, MOST_SEEDS
+from riderless.experiments.commands._shared_options import (
+    AllowMismatch,
+    AsJson,
+    Dask,
+    FollowedReference,
+    Jobs,
+    Model,
+    RiddenController,
+)
+from riderless.experiments.commands._whole_numbers import MOST_SEED, MOST_SEEDS
 from riderless.experiments.commands.warmup import compile_once
 from riderless.models.errors import InputError
 
@@ -48,30 +57,16 @@ def simulate(
         ),
     ] = None,
     rig: Annotated[Path | None, typer.Option(help="Rig file: the machine, with all its devices.")] = None,
-    model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
+    model: Model = "nonlinear",
     speed: Annotated[str, typer.Option(help="m/s; several as FROM:TO:STEP or a list.")] = "5",
     x0: Annotated[str, typer.Option(help="phi,delta,phi_dot,delta_dot at the release, deg and deg/s.")] = "0,0,0,0",
     path: PathOption = None,
     duration: Annotated[
         float, typer.Option(help="s after the release; by default 10, or to the end of --path.")
     ] = 10.0,
-    controller: Annotated[
-        str,
-        typer.Option(
-            autocompletion=complete_controller,
-            help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
-            "off, lqg, yaw_rate, lane (with --path).",
-        ),
-    ] = "off",
-    reference: Annotated[
-        str,
-        typer.Option(
-            help="That the controller follows: psi_dot=0.2 (rad/s), psi_dot=0.2@3 from 3 s on, or a CSV file."
-        ),
-    ] = "",
-    allow_mismatch: Annotated[
-        bool, typer.Option("--allow-mismatch", help="Use gains designed for another bicycle, delay or drive lag.")
-    ] = False,
+    controller: RiddenController = "off",
+    reference: FollowedReference = "",
+    allow_mismatch: AllowMismatch = False,
     delay: Annotated[
         float | None,
         typer.Option(help="Samples from a measurement to its torque, 0 to 1; by default the controller's."),
@@ -98,15 +93,15 @@ def simulate(
     ] = None,
     friction: Annotated[float, typer.Option(help="Dry friction of the steer axis, N m.")] = 0.0,
     backlash: Annotated[float, typer.Option(help="Play of the steer drive from side to side, deg.")] = 0.0,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Of all noise; the first of several.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of all noise; the first of several.")] = 1,
     seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many seeds, counted up from the first.")] = 1,
-    jobs: Annotated[int | None, typer.Option(max=MOST_JOBS, help="Runs at a time; one a core by default.")] = None,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to hand the runs to.")] = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the run; of several, where theirs are made.")
+        Path | None, typer.Option("--out", "-o", help="Write the run into this folder; several into folders there.")
     ] = None,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Simulate a bicycle behind its virtual instruments, and record what the bicycle itself would record.
 

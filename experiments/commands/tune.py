@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from riderless.experiments.commands._options import DEFAULT, Force, MaxMemory, names_in
+from riderless.experiments.commands._shared_options import AsJson, FreeQuantities, Prior
 from riderless.hil.memory import use_memory
 from riderless.hil.output_file import OutputFile
 
@@ -15,19 +16,17 @@ if TYPE_CHECKING:
 
 def tune(
     paths: Annotated[list[Path], typer.Argument(help="Run folders, or folders of runs, of one machine.")],
-    free: Annotated[
-        str, typer.Option(help="Quantities to identify, with commas: drive_gain, parameters of the bicycle, ...")
-    ] = "drive_gain",
-    method: Annotated[str, typer.Option(help="lqr, poles, ...; by default that of the runs, with its options.")] = "",
+    free: FreeQuantities = "drive_gain",
+    method: Annotated[
+        str, typer.Option(help="Method of design: lqr, poles, ...; by default that of the runs, with its options.")
+    ] = "",
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list; by default those of the runs.")] = "",
-    prior: Annotated[
-        str, typer.Option(help="What is known before: own (measured deviations), usual (for those without), or none.")
-    ] = "own",
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write the gains to this file (.toml).")] = None,
+    prior: Prior = "own",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the gains to this TOML file.")] = None,
     bicycle_out: Annotated[Path | None, typer.Option(help="Write the bicycle that was found (.toml).")] = None,
     force: Force = False,
     max_memory: MaxMemory = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Identify a machine in its runs, design gains for it, and judge old and new gains on what was found.
 

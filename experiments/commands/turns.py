@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from riderless.experiments.commands._options import BicycleArgument, Force, Trust, require_figure
+from riderless.experiments.commands._shared_options import AsJson
 from riderless.models.errors import InputError
 
 
@@ -19,7 +20,7 @@ def turns(
     plot: Annotated[Path | None, typer.Option(help="Draw to this file: .svg, .pdf or .png.")] = None,
     force: Force = False,
     trust: Trust = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians

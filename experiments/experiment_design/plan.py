@@ -151,7 +151,7 @@ def _correlation(information: Array, row: Array, other: Array) -> float:
     return float(C[0, 1] / np.sqrt(C[0, 0] * C[1, 1]))
 
 
-NOBODY_KICKS = "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
+NOBODY_KICKS = "nobody kicks an uncontrolled bicycle but a hand: take --kick-by hand or both"
 MOST_LEAN = 0.044  # rad, by theory, that a kick by the drive may make: as in experiments that run themselves
 
 

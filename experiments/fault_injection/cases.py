@@ -204,7 +204,7 @@ class CaseOptions:
     @property
     def flags(self) -> str:
         """Options as typed on the command line, with a space before each."""
-        length = f" --length {self.length:g}" if self.length is not None else ""
+        length = f" --duration {self.length:g}" if self.length is not None else ""
         together = f" --together {self.together}" if self.together != 1 else ""
         pool = f" --threats {self.pool.value}" if self.pool is not ThreatPool.SUDDEN else ""
         bicycles = f" --bicycles {','.join(self.bicycles)}" if self.bicycles else ""

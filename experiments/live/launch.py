@@ -156,7 +156,7 @@ def _bind(host: str, port: int) -> socket.socket:
         listening.close()
         in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         why = (
-            f"wanted a free port for the page, found {port} in use: name another by --port, or 0 for any"
+            f"wanted a free port for the page, found {port} in use: name another by --tcp-port, or 0 for any"
             if in_use
             else f"wanted an address of this computer to serve the page on, found {host}, port {port} "
             f"({getattr(error, 'strerror', None) or error}): give one of its own by --host"
@@ -188,7 +188,7 @@ def open_page() -> None:
         The package that serves the page is not there.
     """
     _require_websockets()
-    command = ["-m", "riderless.experiments.cli", "live", "--process", str(os.getpid()), "--port", str(free_port())]
+    command = ["-m", "riderless.experiments.cli", "live", "--process", str(os.getpid()), "--tcp-port", str(free_port())]
     for law in named_laws():  # of the run that begins: its kicks are fitted with it
         command += ["--controller", law.path]
     page = start_python(*command, apart=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)

@@ -297,7 +297,7 @@ def _direction_step(notes: Notes) -> Step:
         why = _ended(rows)
         if why or over:
             return StepResult(
-                False, why or "the bars did not move: is the wheel lifted, is the drive wired? try --torque"
+                False, why or "the bars did not move: is the wheel lifted, is the drive wired? try --sweep-torque"
             )
         return None
 
@@ -351,7 +351,7 @@ class _Swinging:
         try:
             drive = fit_drive(self._rows, self._inertia, notes.rig.drive_lag, self._centring)
         except ValueError as problem:
-            return StepResult(False, f"{problem}: hands off? friction may want more --torque")
+            return StepResult(False, f"{problem}: hands off? friction may want more --sweep-torque")
         gain = drive.found["gain"]
         summary = (
             f"makes {_pm(gain, 3)} of the torque asked for, {1e3 * drive.found['delay'].value:.1f} ms after it; "

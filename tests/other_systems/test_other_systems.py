@@ -67,7 +67,9 @@ def test_commands_with_a_device_name_the_system_they_need(folder, system):
 
 @pytest.mark.parametrize("command", [["live", "flight"], ["play"]])
 def test_page_is_served(folder, system, command):
-    arguments = [sys.executable, "-m", "riderless", *command, "--port", "0"] + ["--no-browser"] * (command == ["play"])
+    arguments = [sys.executable, "-m", "riderless", *command, "--tcp-port", "0"] + ["--no-browser"] * (
+        command == ["play"]
+    )
     with subprocess.Popen(arguments, env=there(system), cwd=folder, stdout=subprocess.PIPE, encoding="utf-8") as server:
         try:
             address = next(word for line in server.stdout for word in line.split() if word.startswith("http:"))

@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--scheme", choices=["light", "dark"], default="light")
     parser.add_argument("--view", choices=["3d", "flat"], default="3d")
     told = parser.parse_args()
-    command = [sys.executable, "-m", "riderless.experiments.cli", "play", "--port", "0", "--no-browser", "--json"]
+    command = [sys.executable, "-m", "riderless.experiments.cli", "play", "--tcp-port", "0", "--no-browser", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as play:
         try:
             with suppress(PermissionError):  # a browser that draws in 3D without a card leaves little to others

@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--view", choices=["3d", "flat"], default="flat")
     parser.add_argument("--every", type=float, default=60.0, help="s between two looks")
     told = parser.parse_args()
-    command = [sys.executable, "-m", "riderless.experiments.cli", "play", "--port", "0", "--no-browser", "--json"]
+    command = [sys.executable, "-m", "riderless.experiments.cli", "play", "--tcp-port", "0", "--no-browser", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as play:
         try:
             assert play.stdout

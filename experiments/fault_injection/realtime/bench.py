@@ -238,7 +238,7 @@ class RealtimeBench:
     def command(self, root: Path) -> list[str]:
         """Words of a command that runs a controller in a folder."""
         options = {
-            "--bike": self.rig.bicycle.name,
+            "--bicycle": self.rig.bicycle.name,
             "--port": self.twin.path,
             "--controller": self._gains,
             "--duration": 600,

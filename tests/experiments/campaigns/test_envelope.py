@@ -42,7 +42,7 @@ def test_rides_end_below_the_boundary_and_not_on_it():
 
 def test_the_command_prints_a_table_and_draws_a_map(riderless, tmp_path):  # noqa: F811
     figure = tmp_path / "motor.png"
-    words = ("--torque", "0.5,7", "--kick", "0.2,0.4", "--speeds", "4,5", "--jobs", "1", "--plot", str(figure))
+    words = ("--torque", "0.5,7", "--kick-rate", "0.2,0.4", "--speeds", "4,5", "--jobs", "1", "--plot", str(figure))
     code, text, _ = riderless("envelope", "Silver", *words)
     assert code == 0
     assert "lowest speed [m/s] at which a kick is survived" in text

@@ -312,7 +312,7 @@ class _Nobody:
         (("--port", "/dev/nothing"), "give either --port or --emulated"),
         (("--rollout-m", "1"), "more than one turn, 1.9 m"),
         (("--added-inertia", "-1"), "must be zero or more, found -1 kg m^2"),
-        (("--torque", "5"), "at most half the rig's limit of 7 N m"),
+        (("--sweep-torque", "5"), "at most half the rig's limit of 7 N m"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(machine, options, sentence):

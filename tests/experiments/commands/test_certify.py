@@ -15,7 +15,7 @@ pytest.importorskip("cvxpy", reason="the search wants the extra [certify]")
 
 def test_a_certificate_is_written_and_told(riderless, tmp_path):  # noqa: F811
     out = tmp_path / "proof.npz"
-    words = ("certify", "lqr", "--bike", "Silver", "--speeds", "4,5", "--std", "0", "-o", str(out))
+    words = ("certify", "lqr", "--bicycle", "Silver", "--speeds", "4,5", "--std", "0", "-o", str(out))
     code, text, _ = riderless(*words)
     assert code == 0
     assert "Silver under lqr is stable from 4 to 5 m/s" in text
@@ -44,6 +44,6 @@ def test_none_is_exit_code_1_with_what_falls(riderless, tmp_path):  # noqa: F811
     ],
 )
 def test_bad_numbers_are_refused(riderless, words, sentence):  # noqa: F811
-    code, _, error = riderless("certify", "lqr", "--bike", "Silver", *words)
+    code, _, error = riderless("certify", "lqr", "--bicycle", "Silver", *words)
     assert code == 2
     assert sentence in error

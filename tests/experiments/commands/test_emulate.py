@@ -54,7 +54,7 @@ def test_the_command_to_type_names_the_bicycle_and_the_port(own_bicycle, monkeyp
     assert command == document["connect"]
     program, verb, *options = shlex.split(command)
     bicycle = "Silver" if name == "Silver" else str(own_bicycle)
-    assert [program, verb, *options] == ["riderless", "run", "--bike", bicycle, "--port", document["path"]]
+    assert [program, verb, *options] == ["riderless", "run", "--bicycle", bicycle, "--port", document["path"]]
     assert catalogue.load_bicycle(bicycle).name == document["bike"]
 
 

@@ -99,7 +99,7 @@ def test_processes_behind_a_page_run_nothing_of_the_folder(name, trap):
 
 @pytest.mark.slow  # as behind a page of its own
 def test_a_page_beside_a_run_runs_nothing_of_the_folder(trap):
-    words = "run --emulated --live --bike Silver --duration 20 --speed 5 -o ride"
+    words = "run --emulated --live --bicycle Silver --duration 20 --speed 5 -o ride"
     command = [*MODULE, *words.split()]
     with subprocess.Popen(command, cwd=trap, env=environment(), stderr=subprocess.PIPE, text=True) as process:
         try:

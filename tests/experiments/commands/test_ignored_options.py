@@ -16,7 +16,7 @@ from tests.paths import DOCS
 NODE = DOCS / "rigs/node.toml"
 
 IGNORED = {  # command line: what is said
-    "run {node} --bike Yellow --emulated": "--bike would be ignored: the rig file .* carries the bicycle Benchmark",
+    "run {node} --bicycle Yellow --emulated": "--bicycle would be ignored: the rig file .* carries the bicycle",
     "run --port /dev/x --speed 4": "--speed would be ignored: only a virtual bicycle",
     "run --port /dev/x --model linear --seed 1": "--model and --seed would be ignored",
     "run --port /dev/x --host-delays": "--host-delays would be ignored",
@@ -26,7 +26,7 @@ IGNORED = {  # command line: what is said
     "check --emulated --port /dev/x": "either --port or --emulated, not both",
     "calibrate {node} --emulated --port /dev/x": "either --port or --emulated, not both",
     "calibrate {node} --emulated --only gyro --rollout-m 5": "--rollout-m would be ignored: --only leaves the wheel",
-    "calibrate {node} --emulated --only gyro --torque 1 --added-inertia 0": "--torque and --added-inertia would be",
+    "calibrate {node} --emulated --only gyro --sweep-torque 1 --added-inertia 0": "--sweep-torque and --added-inertia",
     "calibrate {node} --emulated --dry-run --yes": "--yes would be ignored: --dry-run writes nothing",
     "simulate Silver --rolling 0.01": "--rolling would be ignored: a treadmill keeps the speed",
     "simulate Silver --drag-area 0.5": "--drag-area would be ignored",

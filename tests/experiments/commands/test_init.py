@@ -55,7 +55,7 @@ def test_what_it_writes_can_be_read(riderless, tmp_path):  # noqa: F811
 def test_a_bicycle_of_ones_own_is_copied(riderless, tmp_path):  # noqa: F811
     own = tmp_path / "ours.toml"
     own.write_text(catalogue.load_bicycle("Silver").to_toml() + "# weighed twice\n", encoding="utf-8")
-    assert riderless("init", str(tmp_path / "lab"), "--bike", str(own))[0] == 0
+    assert riderless("init", str(tmp_path / "lab"), "--bicycle", str(own))[0] == 0
     assert (tmp_path / "lab/bicycle.toml").read_bytes() == own.read_bytes()
     assert read_rig(tmp_path / "lab/rig.toml").bicycle.name == "Silver"
     assert (
@@ -64,9 +64,9 @@ def test_a_bicycle_of_ones_own_is_copied(riderless, tmp_path):  # noqa: F811
 
 
 def test_another_bicycle(riderless, tmp_path):  # noqa: F811
-    assert riderless("init", tmp_path, "--bike", "Silver")[0] == 0
+    assert riderless("init", tmp_path, "--bicycle", "Silver")[0] == 0
     assert catalogue.load_bicycle(str(tmp_path / "bicycle.toml")).c == catalogue.load_bicycle("Silver").c
-    code, _, err = riderless("init", tmp_path / "other", "--bike", "Silverr")
+    code, _, err = riderless("init", tmp_path / "other", "--bicycle", "Silverr")
     assert code == 2
     assert "Silver" in err
     assert not (tmp_path / "other").exists()
@@ -161,10 +161,10 @@ def test_what_is_printed_to_be_typed_next_works(riderless, tmp_path, monkeypatch
 
 
 def test_a_driver_with_its_twin_rig_and_test(riderless, tmp_path):  # noqa: F811
-    code, out, _ = riderless("init", "--driver", tmp_path / "lab")
+    code, out, _ = riderless("init", "--driver-only", tmp_path / "lab")
     assert code == 0
     names = ["test_wheel_text.py", "wheel_rig.toml", "wheel_text.py", "wheel_text_twin.py"]
     assert sorted(path.name for path in (tmp_path / "lab").iterdir()) == names
     assert "python test_wheel_text.py" in out
-    code, _, said = riderless("init", "--driver", "--bike", "Silver", tmp_path / "other")
-    assert (code, "--bike would be ignored" in said) == (2, True)
+    code, _, said = riderless("init", "--driver-only", "--bicycle", "Silver", tmp_path / "other")
+    assert (code, "--bicycle would be ignored" in said) == (2, True)

@@ -103,7 +103,7 @@ def test_live_takes_the_file_of_a_law(riderless, tmp_path, nobody_named):
     other.write_text(SLIDING, encoding="utf-8")
     assert riderless("simulate", "Silver", "--controller", law, *SHORT, "-o", tmp_path / "law")[0] == 0
     law_file._named.clear()
-    code, _, said = riderless("live", tmp_path / "law", "--controller", other, "--port", 0)
+    code, _, said = riderless("live", tmp_path / "law", "--controller", other, "--tcp-port", 0)
     assert (code, "which is another file or was changed since" in said) == (2, True)
 
 
@@ -162,7 +162,7 @@ def test_a_law_that_switches_is_refused_by_run_before_a_twin_starts(riderless, t
     law = tmp_path / "sliding.py"
     law.write_text(SLIDING, encoding="utf-8")
     code, _, said = riderless(
-        "run", "--emulated", "--bike", "Silver", "--controller", law, "--speed", 5, "--duration", 3, "-o", tmp_path
+        "run", "--emulated", "--bicycle", "Silver", "--controller", law, "--speed", 5, "--duration", 3, "-o", tmp_path
     )
     assert code == 2
     assert "is not smooth" in said

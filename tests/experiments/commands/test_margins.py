@@ -16,12 +16,12 @@ def test_gains_a_method_and_a_law_are_judged(riderless, tmp_path):  # noqa: F811
     gains = tmp_path / "gains.toml"
     gains.write_text(design(load_bicycle("Silver"), "lqr", [4.0, 5.0]).to_toml(), encoding="utf-8")
     made = json.loads(riderless("margins", str(gains), "--json")[1])
-    named = json.loads(riderless("margins", "lqr", "--bike", "Silver", "--speeds", "4,5", "--json")[1])
+    named = json.loads(riderless("margins", "lqr", "--bicycle", "Silver", "--speeds", "4,5", "--json")[1])
     assert made["bike"] == named["bike"] == "Silver"
     for one, other in zip(made["rows"], named["rows"], strict=True):
         assert abs(one["delay_margin"] - other["delay_margin"]) < 1e-3
         assert one["sensitivity_peak"] > 1.0
-    law = riderless("margins", str(ROOT / "docs/starter/my_law.py"), "--bike", "Silver", "--speeds", "5")
+    law = riderless("margins", str(ROOT / "docs/starter/my_law.py"), "--bicycle", "Silver", "--speeds", "5")
     assert "the law leaves its linearisation by up to" in law[1]
     assert "peak sensitivity" in law[1]
 
@@ -34,8 +34,8 @@ def test_another_machine_is_refused(riderless, tmp_path):  # noqa: F811
     assert refused[0] == 2
     assert "designed for Silver, not for Benchmark" in refused[2]
     assert riderless("margins", str(gains), "--rig", rig, "--allow-mismatch")[0] == 0
-    both = riderless("margins", str(gains), "--rig", rig, "--bike", "Silver")
-    assert "--bike would be ignored" in both[2]
+    both = riderless("margins", str(gains), "--rig", rig, "--bicycle", "Silver")
+    assert "--bicycle would be ignored" in both[2]
 
 
 def test_a_state_space_that_does_not_fit_is_refused(riderless, tmp_path):  # noqa: F811

@@ -51,7 +51,7 @@ def test_the_screen_is_eighty_wide_and_says_how_long_it_takes(monkeypatch, capsy
 
 
 def test_a_spring_looks_like_trail_at_one_speed_and_another_speed_parts_them(monkeypatch, capsys):
-    words = ("Benchmark", "--learn", "steer_stiffness,c", "--controllers", "lqr", "--kick", "hand", "--json")
+    words = ("Benchmark", "--learn", "steer_stiffness,c", "--controllers", "lqr", "--kick-by", "hand", "--json")
     _, out, _ = called(monkeypatch, capsys, *words, "--speeds", "3.8", "--minutes", "1")
     alone = json.loads(out)["plans"][0]
     pair = next(one for one in alone["confounded"] if {one["asked"], one["other"]} == {"steer_stiffness", "c"})
@@ -93,7 +93,7 @@ def test_a_controller_that_no_kick_suits_is_said_to_be_left_out(monkeypatch, cap
     words = ("Silver", "--controllers", "lqr,off", "--speeds", "5", "--minutes", "1")
     said = "left out: nobody kicks an uncontrolled bicycle but a hand"
     assert said in called(monkeypatch, capsys, *words)[1]
-    assert said not in called(monkeypatch, capsys, *words, "--kick", "both")[1]
+    assert said not in called(monkeypatch, capsys, *words, "--kick-by", "both")[1]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_controller_that_no_kick_suits_is_said_to_be_left_out(monkeypatch, cap
         (("Silver", "--minutes", "0"), "wanted minutes above 0 and at most 10000, found --minutes 0"),
         (("Silver", "--minutes", "0.1"), "one run takes 17 s, and there are 6 s"),
         (("Silver", "--speeds", "0:2:1"), "wanted speeds above 0 m/s, found 0"),
-        (("Silver", "--kick", "foot"), "wanted a kick by drive, hand or both, found 'foot'"),
+        (("Silver", "--kick-by", "foot"), "wanted a kick by drive, hand or both, found 'foot'"),
         (("Silver", "--kick-share", "2"), "wanted a share of the limits between 0 and 1, found --kick-share 2"),
         (("Silver", "--gyro-noise", "0"), "wanted numbers from 1e-06 to 1 rad/s with commas, found --gyro-noise 0"),
         (("Silver", "--controllers", "off"), "nothing can be measured so"),

@@ -63,7 +63,7 @@ def gains(riderless, tmp_path):  # noqa: F811
     return file
 
 
-@pytest.mark.parametrize("command", [["simulate", "Silver"], ["run", "--emulated", "--bike", "Silver"]])
+@pytest.mark.parametrize("command", [["simulate", "Silver"], ["run", "--emulated", "--bicycle", "Silver"]])
 def test_speeds_beyond_the_gains(riderless, gains, command):  # noqa: F811
     code, _, err = riderless(*command, "--controller", gains, "--speed", "8")
     assert code == 2

@@ -60,8 +60,8 @@ def campaign_file(folder):
 
 
 COMMANDS = {
-    "run": lambda folder: ["run", "--bike", "Benchmark"],
-    "run --yes": lambda folder: ["run", "--bike", "Benchmark", "--yes"],
+    "run": lambda folder: ["run", "--bicycle", "Benchmark"],
+    "run --yes": lambda folder: ["run", "--bicycle", "Benchmark", "--yes"],
     "check": lambda folder: ["check"],
     "calibrate": lambda folder: ["calibrate", str(RIG), "--only", "drive", "--yes"],
     "campaign": lambda folder: ["campaign", str(campaign_file(folder))],

@@ -29,7 +29,7 @@ def test_command_tells_a_pair():
     "arguments",
     [
         ("--threats", "odd"),
-        ("--length", "70"),
+        ("--duration", "70"),
         ("--case", "seven"),
         ("--case", "gabc"),
         ("--search", "9", "--count", "3"),

@@ -190,7 +190,7 @@ def test_a_lean_that_nothing_aboard_shows_is_counted_and_told_by_name():
 def test_the_line_printed_plays_a_ride_again():
     options = CaseOptions(length=12.0, pool=ThreatPool.SLOW, bicycles=("Silver", "Pista"))
     case = draw_case(7, 5, options)
-    assert case.replay == "riderless faults --length 12 --threats slow --bicycles Silver,Pista --seed 7 --case 5"
+    assert case.replay == "riderless faults --duration 12 --threats slow --bicycles Silver,Pista --seed 7 --case 5"
     assert case.machine[0] in options.bicycles
     told = command(*case.replay.split()[2:])
     assert told.exit_code == 0, told.output
@@ -200,10 +200,10 @@ def test_the_line_printed_plays_a_ride_again():
 
 
 def test_command_draws_rides_with_nothing_wrong():
-    shown = command("--threats", "none", "--count", "2", "--length", "3", "--jobs", "1")
+    shown = command("--threats", "none", "--count", "2", "--duration", "3", "--jobs", "1")
     assert shown.exit_code == 0, shown.output
     assert "ten times the noise" in shown.output
-    told = command("--threats", "none", "--case", "4", "--length", "3")
+    told = command("--threats", "none", "--case", "4", "--duration", "3")
     assert "gusts (gusts " in told.output
     assert "FAULT BEGINS" not in told.output
 

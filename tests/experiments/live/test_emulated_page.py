@@ -63,7 +63,7 @@ def test_the_run_at_its_port_is_shown_stopped_and_left(tmp_path):
             with suppress(PermissionError):
                 os.sched_setscheduler(int(child), os.SCHED_FIFO, os.sched_param(FIFO + 1))
         hear(page, "hello")
-        run = ["run", "--bike", "Silver", "--port", told["path"], "--duration", "20", "--fifo", str(FIFO)]
+        run = ["run", "--bicycle", "Silver", "--port", told["path"], "--duration", "20", "--fifo", str(FIFO)]
         with subprocess.Popen([*CLI, *run, "--yes-arm-unattended", "--out", str(tmp_path / "out")]) as running:
             hello = hear(page, "hello", 60.0)
             assert {"stop", "kick", "fault"} <= set(hello["can"])

@@ -21,7 +21,7 @@ PLAY = [
     "play",
     "--model",
     "linear",
-    "--port",
+    "--tcp-port",
     "0",
     "--no-browser",
     "--json",

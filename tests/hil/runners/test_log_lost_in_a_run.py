@@ -64,7 +64,7 @@ def test_the_command_line_names_no_run_that_is_not_there(tmp_path):
         "riderless.experiments.cli",
         "run",
         "--emulated",
-        "--bike",
+        "--bicycle",
         "Silver",
         "--duration",
         "20",

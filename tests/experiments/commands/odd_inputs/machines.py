@@ -7,7 +7,7 @@ REFUSED = {
         "run --emulated --speed inf",
     ],
     "cannot be written (File exists): name another folder": ["init gains.toml"],
-    "there is no bicycle 'Nonsense' in the catalogue": ["init NEW --bike Nonsense"],
+    "there is no bicycle 'Nonsense' in the catalogue": ["init NEW --bicycle Nonsense"],
     "is not a valid float": ["run --emulated --speed fast", "latency --rate fast"],
     "is not a valid int": ["run --emulated --fifo high", "emulate Silver --seed one"],
     "is not in the range 0<=x<=90": [
@@ -16,8 +16,8 @@ REFUSED = {
         "calibrate rig.toml --emulated --fifo 99",
     ],
     "is not in the range": [
-        "live --port 70000",
-        "play --port 70000",
+        "live --tcp-port 70000",
+        "play --tcp-port 70000",
         "latency --fifo 100",
         "run --emulated --fifo -1",
         "emulate Silver --seed -1",
@@ -25,8 +25,8 @@ REFUSED = {
     "play is for an emulated bicycle, found the port /dev/ttyUSB0": ["play /dev/ttyUSB0"],
     "--controller must be one of lqr, poles, lean, lqg, off, found 'magic'": ["play --controller magic"],
     "--speed must be 2 to 8 m/s for this rig": ["play --speed 20", "play --speed nan"],
-    "no model is called 'cubic'": ["play --model cubic --port 0 --no-browser"],
-    "wanted an address of this computer to serve the page on": ["live run --host 203.0.113.7 --port 0"],
+    "no model is called 'cubic'": ["play --model cubic --tcp-port 0 --no-browser"],
+    "wanted an address of this computer to serve the page on": ["live run --host 203.0.113.7 --tcp-port 0"],
     "Missing argument": ["calibrate"],
     "Got unexpected extra argument": ["run rig.toml extra.toml", "ports /dev/null", "warmup now"],
     # rig files
@@ -114,7 +114,7 @@ REFUSED = {
     "std.drive_gain: input should be": ["check rig-std.toml", "check rig-std-nan.toml"],
     "update riderless": ["check rig-later-format.toml"],
     # ports
-    "the linear plant knows small headings only": ["run --emulated --bike Silver --path path.toml"],
+    "the linear plant knows small headings only": ["run --emulated --bicycle Silver --path path.toml"],
     "keeps no lane, so it follows no path": ["run --emulated --path path.toml --controller lqr --model nonlinear"],
     "uses heading and place": ["run rig.toml --port nowhere --path path.toml"],
     "no bicycle to talk to": ["run"],
@@ -141,9 +141,9 @@ REFUSED = {
     ],
     "wants a latency test of this computer": ["run rig-untested.toml --port nowhere"],
     # bicycles and gains
-    "there is no bicycle 'Pegasus'": ["run --emulated --bike Pegasus", "emulate Pegasus"],
-    "w = nan must be a finite number": ["run --emulated --bike silver-nan.toml", "emulate silver-nan.toml"],
-    "with a table [parameters], found a rig": ["run --emulated --bike rig.toml", "emulate rig.toml"],
+    "there is no bicycle 'Pegasus'": ["run --emulated --bicycle Pegasus", "emulate Pegasus"],
+    "w = nan must be a finite number": ["run --emulated --bicycle silver-nan.toml", "emulate silver-nan.toml"],
+    "with a table [parameters], found a rig": ["run --emulated --bicycle rig.toml", "emulate rig.toml"],
     "cannot be read": ["run --emulated --controller magic"],
     "torn.toml is not TOML": ["run --emulated --controller torn.toml"],
     "rig.toml wants format = 'riderless gain schedule 1', found a rig: write it": [
@@ -184,7 +184,7 @@ REFUSED = {
     "--only wants names with commas between, found an empty one": ["calibrate rig.toml --emulated --only gyro,,steer"],
     "between two marks on the floor, found none: give": ["calibrate rig.toml --only wheel"],
     "the wheel needs --rollout-m": ["calibrate rig.toml", "calibrate rig.toml --emulated --rollout-m nan"],
-    "the torque of the sweep must be above 0": ["calibrate rig.toml --emulated --torque nan"],
+    "the torque of the sweep must be above 0": ["calibrate rig.toml --emulated --sweep-torque nan"],
     "--added-inertia must be zero or more": ["calibrate rig.toml --emulated --added-inertia nan"],
     "the rate of a latency test must be 10 to 2000 Hz": ["latency --rate 0", "latency --rate nan"],
     "921600 baud is too slow": ["latency --rate 1e9"],

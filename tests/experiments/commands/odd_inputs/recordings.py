@@ -17,11 +17,11 @@ REFUSED = {
     "mapping would be ignored: only files of others need that": [
         "analyze run -m mapping.toml",
         "plot run -m mapping.toml",
-        "live run -m mapping.toml --port 0",
+        "live run -m mapping.toml --tcp-port 0",
     ],
     "bicycle would be ignored: only files of others need that": ["plot run --bicycle Silver"],
     "a figure is written as .svg, .pdf, .png": ["plot run -o run"],
-    "wanted a run folder, found no run.mcap": ["live nowhere --port 0"],
+    "wanted a run folder, found no run.mcap": ["live nowhere --tcp-port 0"],
     "Missing argument": ["analyze", "identify", "info", "export", "replay", "migrate", "plot"],
     "Got unexpected extra argument": ["info run run", "export run run"],
     "File name too long": [f"analyze {LONG}", f"info {LONG}", f"export {LONG}", f"replay {LONG}", f"migrate {LONG}"],
@@ -34,7 +34,7 @@ REFUSED = {
     "wanted a recording, found gains": ["analyze gains.toml"],
     "wanted the columns of a known kind": [
         "analyze words.txt",
-        "live log.csv --port 0",
+        "live log.csv --tcp-port 0",
         "identify log.csv --free drive_gain",
     ],
     "wanted a readable file of a known format": ["analyze picture.png"],

@@ -170,7 +170,7 @@ REFUSED = {
     "--threats speed has bicycles and devices of its own": ["faults --threats speed --bicycles Silver"],
     "--threats must be one of": ["faults --threats lqg"],
     "--drive must be torque, rate or angle": ["faults --drive speed"],
-    "the length of a ride must lie between 1.9 and 60 s": ["faults --length 61", "faults --length nan"],
+    "the length of a ride must lie between 1.9 and 60 s": ["faults --duration 61", "faults --duration nan"],
     "has 34 letters": ["faults --case gxyz"],
     "a search wants 1 case or more": ["faults --search -1"],
     "--search makes its own cases": ["faults --search 10 --count 5"],

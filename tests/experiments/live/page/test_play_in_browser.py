@@ -27,7 +27,7 @@ MEAN = """([name, seconds]) => {
 @contextmanager
 def playing(out: Path) -> Iterator[Any]:
     """Start play, and look at it as soon as it rides by itself; nobody has armed it."""
-    command = [sys.executable, "-m", "riderless.experiments.cli", "play", "--port", "0", "--no-browser", "--json"]
+    command = [sys.executable, "-m", "riderless.experiments.cli", "play", "--tcp-port", "0", "--no-browser", "--json"]
     with subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.PIPE, text=True) as play:
         try:
             assert play.stdout
