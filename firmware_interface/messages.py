@@ -103,7 +103,11 @@ FIX_X, FIX_Y, FIX_PSI = 1, 2, 4  # coordinates that a fix of place holds
 COMMAND_KIND_TORQUE = 0  # N m
 COMMAND_KIND_RATE = 1  # rad/s, of the steer
 COMMAND_KIND_ANGLE = 2  # rad, of the steer
+COMMAND_KIND_BOUND = 3  # N m: within it the node's own controller decides the torque
 COMMAND_KINDS = ("torque", "rate", "angle")  # their names, in their order
 
 COMMAND_ENABLE = 1  # make torque; without it the node is disabled and the torque zero
 COMMAND_CLEAR = 2  # with ENABLE off: clear a latched watchdog
+# bits 2 and 3, for a controller on the node: it forgets; a person holds the bicycle; its torque is obeyed
+COMMAND_STAGE_SHIFT = 2
+STAGE_OFF, STAGE_HELD, STAGE_STEERED = 0, 1, 2

@@ -13,7 +13,16 @@
 
 /* ---- what to adapt to the bicycle */
 
+#ifdef CONTROLLER /* what it is made for */
+#include "riderless_controller.h"
+#define NAME RIDERLESS_NAME
+#define RATE_HZ ((uint32_t)RIDERLESS_RATE)
+#define OBEYS_BOUND (unsigned)NODE_OBEYS_BOUND
+#else
+#define NAME CHIP_NAME
 #define RATE_HZ 200u
+#define OBEYS_BOUND 0u
+#endif
 #define BAUD 921600u
 #define TORQUE_LIMIT_mNm 7000u
 #define WATCHDOG_ms 25u
@@ -38,14 +47,14 @@
 #define BUS_HIGHEST_mV 30000u
 
 static const struct node_identity identity = {
-    .firmware = CHIP_NAME,
+    .firmware = NAME,
     .rate_hz = RATE_HZ,
     .torque_limit_mNm = TORQUE_LIMIT_mNm,
     .watchdog_ms = WATCHDOG_ms,
     .gyro_lsb = (float)IMU_GYRO_LSB,
     .accel_lsb = (float)IMU_ACCEL_LSB,
     .steer_counts_per_turn = STEER_COUNTS_PER_TURN,
-    .obeys = 1u << DRIVE_KIND,
+    .obeys = 1u << DRIVE_KIND | OBEYS_BOUND,
     .rate_limit_mrad_s = RATE_LIMIT_mrad_s,
     /* the guard's limits may be narrower, never wider */
     .steer_limit_counts = (ABSENT & NODE_FAULT_ENCODER) != 0 ? 0 : STEER_BOUND_counts,
@@ -71,6 +80,7 @@ static const struct node_identity identity = {
 
 #define REQUIRE(name, condition) typedef char name[(condition) ? 1 : -1]
 REQUIRE(period_is_whole_us_and_fits_half_the_timer, 1000000u % RATE_HZ == 0 && PERIOD_us <= 32768u);
+REQUIRE(controller_commands_a_torque, OBEYS_BOUND == 0u || DRIVE_KIND == NODE_KIND_TORQUE);
 REQUIRE(both_frames_fit_a_period, (NODE_HELLO_FRAME + NODE_SAMPLE_FRAME) * 10u * RATE_HZ <= BAUD);
 REQUIRE(bytes_of_two_periods_fit_the_ring, 2u * (BAUD / 10u / RATE_HZ) <= RX_SIZE);
 REQUIRE(wheel_rate_fits_32_bits, WHEEL_mrad_s_us <= 0x7FFFFFFFu / CAPTURES);
@@ -175,7 +185,7 @@ static void board_drive(uint8_t kind, int32_t value, bool enabled)
     const uint32_t duty = size < DRIVE_FULL ? size * PWM_SPAN / DRIVE_FULL : PWM_SPAN;
     const bool left = value < 0;
 
-    if (!enabled || kind != DRIVE_KIND) {
+    if (!enabled || (kind != DRIVE_KIND && kind != NODE_KIND_BOUND)) {
         TIM1->BDTR = GUARD;
         TIM1->CCR1 = PWM_ZERO;
         return;
@@ -315,6 +325,19 @@ void tick(void)
     line_write(n);
     IWDG->KR = IWDG_FEED;
 }
+
+#ifdef CONTROLLER
+/* What exp() of newlib wants; its own would bring memory that begins with a value. It leaves errors to nobody: IEEE. */
+extern const signed char __fdlib_version;
+const signed char __fdlib_version = -1;
+int *__errno(void);
+int *__errno(void)
+{
+    static int unread;
+
+    return &unread;
+}
+#endif
 
 /* ---- start */
 

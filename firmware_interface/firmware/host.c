@@ -83,6 +83,7 @@ const size_t host_layout[] = {
     offsetof(struct node, still),
     offsetof(struct node, cut),
     offsetof(struct node, struck),
+    offsetof(struct node, wish),
     offsetof(struct node, filled),
     offsetof(struct node, crc),
     offsetof(struct node, distance),

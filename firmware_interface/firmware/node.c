@@ -151,6 +151,58 @@ size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME])
     return node_close_frame(out, HELLO_SIZE);
 }
 
+/* ---- controller on board, rule 12: the torque is what it wishes, within the bound that the computer commands */
+
+#ifdef CONTROLLER
+#define LAST_KIND NODE_KIND_BOUND
+#else /* no session is of its kind */
+#define LAST_KIND NODE_KIND_ANGLE
+#define controller_restart() ((void)0)
+#define controller_sent(torque_mNm) ((void)(torque_mNm))
+#define controller_wish(identity, readings, now_us, faults, stage) ((void)(readings), (void)(faults), 0)
+#endif
+
+static bool has_controller(const struct node *node)
+{
+    return node->session != 0 && node->kind == NODE_KIND_BOUND;
+}
+
+static void restart_controller(struct node *node)
+{
+    node->wish = 0;
+    controller_restart();
+}
+
+/* What is asked for at this instant, before the limits of the node. */
+static int32_t asked_now(const struct node *node)
+{
+    const int32_t bound = node->command_value > 0 ? node->command_value : 0;
+
+    if (!has_controller(node)) {
+        return node->command_value;
+    }
+    return node->wish > bound ? bound : node->wish < -bound ? -bound : node->wish;
+}
+
+static void tell_controller(const struct node *node)
+{
+    if (has_controller(node)) {
+        controller_sent(node->value);
+    }
+}
+
+static void ask_controller(struct node *node, const struct node_readings *readings, uint8_t faults)
+{
+    if (has_controller(node)) {
+        node->wish = controller_wish(node->identity, readings, node->now_us, faults, node->command_flags >> 2);
+    }
+}
+
+static bool makes_torque(const struct node *node)
+{
+    return node->kind == NODE_KIND_TORQUE || node->kind == NODE_KIND_BOUND;
+}
+
 /* ---- guard, rule 11: whole numbers only, bounded in time, every bit that of guard.py */
 
 #define STILL_TORQUE_mNm 1500
@@ -288,7 +340,7 @@ static void estimate_lean(struct node *node, const struct node_readings *reading
 static void watch(struct node *node, const struct node_readings *readings)
 {
     const struct node_guard *const guard = &node->guard;
-    const bool pushing = node->enabled && node->kind == NODE_KIND_TORQUE &&
+    const bool pushing = node->enabled && makes_torque(node) &&
                          (node->value > STILL_TORQUE_mNm || node->value < -STILL_TORQUE_mNm);
     const int64_t steer = (int64_t)readings->steer_counts - guard->steer_zero_counts;
 
@@ -337,6 +389,7 @@ size_t node_sample(struct node *node, const struct node_readings *readings, uint
     at = put_u8(at, (uint8_t)(node->rejected & 0xFFu));
     at = put_u8(at, (uint8_t)(node->refused & 0xFFu));
     put_u16(at, seq_high);
+    ask_controller(node, readings, node->faults | node->struck);
     watch(node, readings);
     for (size_t axis = 0; axis < 3; axis++) { /* their last digits never rest */
         node->salt = node->salt * 1664525u + (uint16_t)readings->gyro_counts[axis];
@@ -407,7 +460,7 @@ static void take_request(struct node *node)
     node->hello_pending = true;
     node->hello_seq = get_u16(&node->payload[2]);
     node->hello_session = 0;
-    if (nonce == 0 || kind > NODE_KIND_ANGLE || (node->identity->obeys >> kind & 1u) == 0) {
+    if (nonce == 0 || kind > LAST_KIND || (node->identity->obeys >> kind & 1u) == 0) {
         return;
     }
     if (nonce != node->nonce || kind != node->kind) {
@@ -426,6 +479,7 @@ static void take_request(struct node *node)
         node->foreign = false;
         node->obeyed_seq = 0;
         take_guard(node);
+        restart_controller(node);
     }
     node->hello_session = node->session;
 }
@@ -529,6 +583,7 @@ void node_init(struct node *node, const struct node_identity *identity, const st
     node->identity = identity;
     node->start = start;
     restart_guard(node);
+    restart_controller(node);
 }
 
 /* Rules 7 and 8: what is disabled needs ENABLE off, then on, to come back. */
@@ -596,15 +651,16 @@ int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t
                    stop_button);
 
     if (node->enabled && fresh) {
-        const int32_t asked = node->command_value;
+        const int32_t asked = asked_now(node);
         const int32_t wanted = asked > limit ? limit : asked < -limit ? -limit : asked;
 
         saturated = asked >= limit || asked <= -limit; /* rule 9 */
-        node->value = node->kind == NODE_KIND_TORQUE ? cut_torque(node, wanted) : wanted;
+        node->value = makes_torque(node) ? cut_torque(node, wanted) : wanted;
     } else if (!node->enabled || node->kind != NODE_KIND_ANGLE) { /* an angle is held */
         node->value = 0;
     }
     node->heartbeat = node->heartbeat != node->enabled; /* rule 12: an edge at each instant while enabled */
+    tell_controller(node);
     node->status = (uint8_t)((node->enabled ? NODE_STATUS_ENABLED : 0) | (node->tripped ? NODE_STATUS_WATCHDOG : 0) |
                              (stop_button ? NODE_STATUS_STOP_BUTTON : 0) | (saturated ? NODE_STATUS_SATURATED : 0) |
                              (node->foreign ? NODE_STATUS_FOREIGN : 0));

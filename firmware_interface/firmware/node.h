@@ -51,8 +51,8 @@ enum {
     NODE_RESET_SOFTWARE = 5
 };
 enum { NODE_COMMAND_ENABLE = 1, NODE_COMMAND_CLEAR = 2 };
-enum { NODE_KIND_TORQUE = 0, NODE_KIND_RATE = 1, NODE_KIND_ANGLE = 2 };
-enum { NODE_OBEYS_TORQUE = 1, NODE_OBEYS_RATE = 2, NODE_OBEYS_ANGLE = 4 };
+enum { NODE_KIND_TORQUE = 0, NODE_KIND_RATE = 1, NODE_KIND_ANGLE = 2, NODE_KIND_BOUND = 3 };
+enum { NODE_OBEYS_TORQUE = 1, NODE_OBEYS_RATE = 2, NODE_OBEYS_ANGLE = 4, NODE_OBEYS_BOUND = 8 };
 
 /* What the node says of itself; constant, may stand in flash. */
 struct node_identity {
@@ -134,6 +134,7 @@ struct node {
     int32_t last_steer;
     uint32_t still, cut; /* instants under torque without a count; whose torque was cut, less those where not */
     uint8_t struck;      /* faults for which it disabled the drive in this session */
+    int32_t wish;        /* mN m, of the controller on board, for the next instant */
     /* the frame that is coming in */
     uint16_t filled, crc; /* bytes since the delimiter; CRC of all but the latest two */
     uint8_t distance;     /* bytes to the next zero */
@@ -170,6 +171,21 @@ uint16_t node_crc(const uint8_t *bytes, size_t n);
 /* Turn the payload standing in out[1] to out[n] into a frame, in place; returns its n + NODE_OVERHEAD bytes.
  * n from 1 to NODE_MAX_PAYLOAD. */
 size_t node_close_frame(uint8_t *out, size_t n);
+
+#ifdef CONTROLLER
+/* Controller on board, rule 12: riderless_node.c, which `riderless export --to c` writes. It serves one node. */
+enum { NODE_STAGE_OFF = 0, NODE_STAGE_HELD = 1, NODE_STAGE_STEERED = 2 }; /* bits 2 and 3 of a command's flags */
+
+/* Forget everything. */
+void controller_restart(void);
+
+/* Torque [mN m] that it wishes for, from the readings of an instant; faults as SAMPLE tells them. */
+int32_t controller_wish(const struct node_identity *identity, const struct node_readings *readings, uint32_t now_us,
+                        uint8_t faults, uint8_t stage);
+
+/* Tell it the torque that holds until the next instant. */
+void controller_sent(int32_t torque_mNm);
+#endif
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,14 @@ import numpy as np
 
 from riderless.firmware_interface.calibration import CALIBRATION, Calibration
 from riderless.firmware_interface.errors import DeviceError
-from riderless.firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KINDS, RAW
+from riderless.firmware_interface.messages import (
+    COMMAND,
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_BOUND,
+    COMMAND_KIND_RATE,
+    COMMAND_KINDS,
+    RAW,
+)
 from riderless.firmware_interface.node.layouts import (
     COMMAND_SCALES,
     FIRMWARE_NAME_SIZE,
@@ -17,7 +24,7 @@ from riderless.firmware_interface.node.layouts import (
     VALUE_MAX,
 )
 
-_LIMITS_MAX = tuple(VALUE_MAX / scale for scale in COMMAND_SCALES)  # N m, rad/s, rad
+_LIMITS_MAX = tuple(VALUE_MAX / scale for scale in COMMAND_SCALES[: len(COMMAND_KINDS)])  # N m, rad/s, rad
 _LIMIT_UNITS = ("N m", "rad/s", "rad")
 # of a twin's guard; those of the example board are in its own file
 STEER_BOUND, LEAN_BOUND = 1.5, 0.9  # rad
@@ -27,7 +34,7 @@ FIRMWARE = np.dtype(
         # what it is
         ("hello", HELLO),
         ("cal", CALIBRATION),  # of its instruments and its drive
-        ("limits", "f8", (len(COMMAND_KINDS),)),  # N m, rad/s, rad; by kind of command
+        ("limits", "f8", (len(COMMAND_SCALES),)),  # N m, rad/s, rad; by kind of command
         ("watchdog_us", "i8"),
         ("window", "i8"),  # samples in the watchdog's time: an older one is not answered any more
         ("period_us", "i8"),
@@ -63,6 +70,7 @@ FIRMWARE = np.dtype(
         ("still", "i8"),  # instants under torque without a count of the encoder
         ("cut", "i8"),  # instants whose torque was cut, less those where it was not
         ("struck", "u1"),  # FAULT_* bits for which it disabled the drive in this session
+        ("wish", "i8"),  # mN m in the drive's sense, of a controller on board, for the next instant
         # state
         ("enabled", "u1"),
         ("off_seen", "u1"),  # a command with ENABLE off has come since the last disable
@@ -89,6 +97,7 @@ def new_firmware(
     angle_limit: float | None = None,
     encoder: bool = True,
     inertial: bool = True,
+    controller: bool = False,
 ) -> np.void:
     """Firmware as after power-up, a record of type ``FIRMWARE``.
 
@@ -108,6 +117,8 @@ def new_firmware(
         rad/s, at most 32.767, and rad, at most 3.2767; None where it does not obey that kind of command.
     encoder, inertial : bool
         It carries the steer encoder, the inertial sensor and the wheel; its guard is without those it does not carry.
+    controller : bool
+        It has a controller on board, which whoever plays it asks at each instant.
 
     Raises
     ------
@@ -138,6 +149,7 @@ def new_firmware(
     fw["hello"]["accel_lsb"] = calibration.accel_lsb
     fw["hello"]["steer_counts_per_turn"] = round(calibration.steer_counts_per_turn)
     fw["hello"]["obeys"] = sum(1 << kind for kind, limit in enumerate(limits) if limit is not None)
+    fw["hello"]["obeys"] |= controller << COMMAND_KIND_BOUND
     fw["hello"]["rate_limit_mrad_s"] = round(COMMAND_SCALES[COMMAND_KIND_RATE] * (rate_limit or 0.0))
     fw["hello"]["angle_limit_100urad"] = round(COMMAND_SCALES[COMMAND_KIND_ANGLE] * (angle_limit or 0.0))
     fw["hello"]["reset_cause"], fw["hello"]["flash_good"] = RESET_POWER_ON, 1
@@ -148,7 +160,8 @@ def new_firmware(
     for name in ("steer_limit_counts", "lean_limit_mrad", "torque_step_mNm"):
         fw["hello"][name] = fw["bounds"][name]
     fw["cal"] = calibration.as_record()
-    fw["limits"] = torque_limit, 1e-3 * fw["hello"]["rate_limit_mrad_s"], 1e-4 * fw["hello"]["angle_limit_100urad"]
+    rate_limit, angle_limit = 1e-3 * fw["hello"]["rate_limit_mrad_s"], 1e-4 * fw["hello"]["angle_limit_100urad"]
+    fw["limits"] = torque_limit, rate_limit, angle_limit, torque_limit
     fw["watchdog_us"] = 1000 * watchdog_ms
     fw["window"] = watchdog_ms * rate_hz // 1000
     fw["period_us"] = -(-1_000_000 // rate_hz)

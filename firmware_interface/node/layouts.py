@@ -98,7 +98,7 @@ HELLO_REQUEST_SIZE = np.int64(HELLO_REQUEST_LAYOUT.itemsize)
 FRAME_SIZES = np.array([0, SAMPLE_SIZE, COMMAND_SIZE, HELLO_SIZE, HELLO_REQUEST_SIZE])  # by type
 
 VALUE_MAX = 32767  # -32768 is left free: the two ends of the scale are alike
-COMMAND_SCALES = (1e3, 1e3, 1e4)  # of a command's value in its frame, by kind: mN m, mrad/s, 100 urad
+COMMAND_SCALES = (1e3, 1e3, 1e4, 1e3)  # of a command's value in its frame, by kind: mN m, mrad/s, 100 urad, mN m
 FLAG_BITS = 0x0F  # of the byte of flags; the kind has the others
 
 # What the node says of itself, as it stands in the frame.

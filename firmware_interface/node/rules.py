@@ -33,6 +33,7 @@ from riderless.firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
+    COMMAND_KIND_BOUND,
     COMMAND_KIND_TORQUE,
     FAULT_ENCODER,
     FAULT_GUARD_CHANGE,
@@ -92,6 +93,11 @@ def _forget_guard(fw):
 
 
 @njit(cache=True, nogil=True)
+def _makes_torque(fw):
+    return fw.kind == COMMAND_KIND_TORQUE or fw.kind == COMMAND_KIND_BOUND
+
+
+@njit(cache=True, nogil=True)
 def _narrower(wanted, bound):
     return wanted if 0 < wanted < bound else bound
 
@@ -116,7 +122,7 @@ def watch(fw):
     raw = fw.raw
     _estimate_lean(fw)
     value_mNm = np.int64(np.rint(1e3 * fw.value))
-    pushing = fw.enabled and fw.kind == COMMAND_KIND_TORQUE and abs(value_mNm) > STILL_TORQUE_mNm
+    pushing = fw.enabled and _makes_torque(fw) and abs(value_mNm) > STILL_TORQUE_mNm
     fw.still = fw.still + 1 if pushing and raw.steer_counts == fw.last_steer else 0
     fw.last_steer = raw.steer_counts
     if not fw.enabled:
@@ -200,6 +206,7 @@ def open_session(fw, session, kind=COMMAND_KIND_TORQUE):
     fw.heard = fw.pending = fw.off_seen = 0
     fw.stranger = fw.foreign = 0
     fw.raw.command_seq = 0
+    fw.wish = 0
     restart_guard(fw)
 
 
@@ -281,7 +288,7 @@ def _take_request(fw, payload):
     nonce, kind = request_nonce(payload), request_kind(payload)
     fw.hello_pending = 1
     fw.hello.seq = frame_seq(payload)
-    if kind > COMMAND_KIND_ANGLE or fw.hello.obeys >> kind & 1 == 0:
+    if kind > COMMAND_KIND_BOUND or fw.hello.obeys >> kind & 1 == 0:
         nonce = 0
     if nonce != 0 and (nonce != fw.nonce or kind != fw.kind):
         if fw.enabled:  # somebody else wants a drive that is in use
@@ -320,17 +327,19 @@ def firmware_latch(fw, t):
 
     saturated = False
     if fw.enabled and fresh:
-        limit = fw.limits[fw.kind]
-        wanted = min(max(fw.newest.T_cmd, -limit), limit)
-        saturated = abs(fw.newest.T_cmd) >= limit
-        if fw.kind == COMMAND_KIND_TORQUE:
+        limit, asked = fw.limits[fw.kind], fw.newest.T_cmd
+        if fw.kind == COMMAND_KIND_BOUND:
+            asked = 1e-3 * _clamped(fw.wish, max(np.int64(np.rint(1e3 * asked)), 0))
+        wanted = min(max(asked, -limit), limit)
+        saturated = abs(asked) >= limit
+        if _makes_torque(fw):
             wanted_mNm = np.int64(np.rint(1e3 * wanted))
             cut_mNm = cut_torque(fw, wanted_mNm)
             wanted = wanted if cut_mNm == wanted_mNm else 1e-3 * cut_mNm
         fw.value = wanted
     elif not fw.enabled or fw.kind != COMMAND_KIND_ANGLE:  # an angle is held
         fw.value = 0.0
-    if fw.kind == COMMAND_KIND_TORQUE:
+    if _makes_torque(fw):
         fw.T = fw.cal.torque_sign * fw.value
     else:
         fw.T = steer_command(fw.value, fw.kind, fw.cal) if fw.enabled else 0.0

@@ -24,7 +24,7 @@ import numpy as np
 from riderless.firmware_interface.calibration import steer_command, to_counts
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.framing import MAX_FRAME
-from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, FAULT_DRIVE
+from riderless.firmware_interface.messages import COMMAND_KIND_BOUND, COMMAND_KIND_TORQUE, FAULT_DRIVE
 from riderless.firmware_interface.node.layouts import COMMAND_SCALES, GUARD
 from riderless.firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, FaultKind, Faults, pack_faults
 from riderless.firmware_interface.twins.faulty_link import fetch, new_mail, post
@@ -136,6 +136,7 @@ class FirmwareState(Structure):
         ("still", c_uint32),
         ("cut", c_uint32),
         ("struck", c_uint8),
+        ("wish", c_int32),
         ("filled", c_uint16),
         ("crc", c_uint16),
         ("distance", c_uint8),
@@ -280,7 +281,7 @@ class FirmwareInC:
         value = self._library.node_latch(state, now_us & 0xFFFFFFFF, stop_button, faults)
         kind = int(state.kind)
         firmware["kind"], firmware["value"] = kind, 1e-3 * value if COMMAND_SCALES[kind] == 1e3 else 1e-4 * value
-        if kind == COMMAND_KIND_TORQUE:
+        if kind in (COMMAND_KIND_TORQUE, COMMAND_KIND_BOUND):
             firmware["T"] = firmware["cal"]["torque_sign"] * 1e-3 * value
         else:
             firmware["T"] = steer_command(firmware["value"], kind, firmware["cal"]) if state.enabled else 0.0

@@ -2,7 +2,8 @@
 
 The text does the tick's arithmetic in the tick's order (`riderless.hil.loop.observer`, `riderless.hil.controllers`),
 so that in double precision its bits are the tick's. What depends on no sample is computed here, by the functions that
-the tick uses. What the observer knows for the limits' sake stays with the computer, and so do the limits.
+the tick uses. What the observer knows for the limits' sake stays with the computer, and so do the limits. On board of
+our node a third file calibrates its readings.
 """
 
 import hashlib
@@ -14,9 +15,10 @@ from string import Template
 
 import numpy as np
 
+from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.controllers.lti import LTIController
-from riderless.hil.design.schedule import GainSchedule
+from riderless.hil.design.schedule import GainSchedule, needs_place
 from riderless.hil.loop.law import ESTIMATED_SIGNALS
 from riderless.hil.rig.certified import require_certificate
 from riderless.hil.rig.fitting import require_fitting
@@ -24,7 +26,7 @@ from riderless.hil.rig.rig import Rig
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
 
-HEADER_FILE, SOURCE_FILE = "riderless_controller.h", "riderless_controller.c"
+HEADER_FILE, SOURCE_FILE, NODE_FILE = "riderless_controller.h", "riderless_controller.c", "riderless_node.c"
 _SETTINGS = {  # of the observer: name in C, and unit
     "dt": ("PERIOD", "s"),
     "lean_bandwidth": ("LEAN_BANDWIDTH", "rad/s"),
@@ -39,6 +41,11 @@ _SETTINGS = {  # of the observer: name in C, and unit
     "cos_lam": ("COS_TILT", "-, of the steer axis"),
     "g": ("GRAVITY", "m/s^2"),
 }
+_SCALES = ("gyro_lsb", "accel_lsb", "steer_counts_per_turn")
+_CONSTANTS = (  # of a calibration
+    *("wheel_radius", "steer_gear_ratio", "steer_offset", "steer_sign", "wheel_sign", "torque_sign"),
+    *("max_rate", "max_acceleration", "max_steer", "max_speed"),
+)
 
 
 def controller_in_c(controller: Controller, rig: Rig) -> dict[str, str]:
@@ -51,11 +58,43 @@ def controller_in_c(controller: Controller, rig: Rig) -> dict[str, str]:
     rig : Rig
         Machine whose observer is written too.
 
+    Returns
+    -------
+    dict
+        Header and source; and what brings them on board of a node, where they can be there.
+
     Raises
     ------
     InputError
         It is a law in Python, does not fit the rig, or the rig wants a certificate of another loop.
     """
+    words = _words(controller, rig)
+    files = (HEADER_FILE, SOURCE_FILE) if why_not_on_board(controller, rig) else (HEADER_FILE, SOURCE_FILE, NODE_FILE)
+    return {name: Template(_text(name)).substitute(words) for name in files}
+
+
+def name_on_board(controller: Controller, rig: Rig) -> str:
+    """Name that a node says in HELLO, which has this controller on board; raises InputError as `controller_in_c`."""
+    if why := why_not_on_board(controller, rig):
+        raise InputError(f"the controller {controller.method} cannot be on board of a node: {why}")
+    return _words(controller, rig)["name"]
+
+
+def why_not_on_board(controller: Controller, rig: Rig) -> str:
+    """Tell what keeps a controller from the node, which has neither a place nor references; empty if nothing does."""
+    if rig.drive is not None:
+        return f"its drive obeys a steer {rig.drive_kind}, and a node's controller commands a torque"
+    if rig.timing.delay != 1.0:
+        return f"it is for a delay of {rig.timing.delay:.4g} samples, and a node's controller has one of 1"
+    if needs_place(controller):
+        return "it uses heading and place, which the node does not know"
+    if [port.device for port in rig.ports if port.role & (ROLE_SENSORS | ROLE_DRIVE)] != ["node"]:
+        return "the rig has sensors or a drive beside the node"
+    return ""
+
+
+def _words(controller: Controller, rig: Rig) -> dict[str, str]:
+    """Words of the texts."""
     if isinstance(controller, LTIController):
         tables, step = _state_space(controller), "state_space.c"
     elif isinstance(controller, GainSchedule):
@@ -94,9 +133,12 @@ def controller_in_c(controller: Controller, rig: Rig) -> dict[str, str]:
         "inputs": _inputs(controller.inputs),
         "waits": ", ".join("01"[each] for each in waits or [True]),
         "tables": "\n".join(_table(*each) for each in {"speeds[SPEEDS]": controller.v, **tables}.items()),
+        "calibration": _calibration(rig),
     }
     words["step"] = Template(_text(step)).substitute(words).rstrip()
-    return {name: Template(_text(name)).substitute(words) for name in (HEADER_FILE, SOURCE_FILE)}
+    whole = "".join(Template(_text(name)).substitute(words) for name in (SOURCE_FILE, NODE_FILE))
+    words["name"] = f"law {hashlib.sha256(whole.encode()).hexdigest()[:11]}"
+    return words
 
 
 def _text(name: str) -> str:
@@ -108,6 +150,20 @@ def _observer(rig: Rig) -> str:
     """Settings of the observer, a line each."""
     record = _record(rig)
     return "\n".join(f"#define {name} {_number(record[key])} /* {unit} */" for key, (name, unit) in _SETTINGS.items())
+
+
+def _calibration(rig: Rig) -> str:
+    """Calibration of the rig, a line each; a scale that it does not state is what the node says of itself."""
+    calibration = rig.calibrated()
+    lines = []
+    for name in (*_SCALES, *_CONSTANTS):
+        of_node = name in _SCALES and name not in rig.calibration
+        text = f"R(identity->{name})" if of_node else _number(getattr(calibration, name))
+        lines.append(f"#define {name.upper()} {text}")
+    lines.append(_table("mounting[3][3]", np.array(calibration.mounting)))
+    for name in ("gyro_offset", "accel_offset"):
+        lines.append(_table(f"{name}[3]", np.array(getattr(calibration, name))))
+    return "\n".join(lines)
 
 
 def _torque(rig: Rig) -> str:

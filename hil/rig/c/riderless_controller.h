@@ -17,12 +17,13 @@
        wish = riderless_wish(&c, &sample, mode);
        command = ...;                      the wish within your limits in RIDERLESS_STEERED, else at rest
        riderless_sent(&c, command, mode);  every instant: the estimate rests on it
-   Limits, watchdog and proof of life are not in here: those of the node stay in force.
+   Limits, watchdog and proof of life are not in here: those of the node stay in force. riderless_node.c calls it there.
 
    SI units. x points forward, y to the right, z down; lean, steer, yaw and torque are positive to the right. */
 #ifndef RIDERLESS_CONTROLLER_H
 #define RIDERLESS_CONTROLLER_H
 
+#define RIDERLESS_NAME "$name" /* in a node's HELLO; it follows from all that is computed */
 #define RIDERLESS_RATE $rate /* Hz, at which it is to be called */
 #define RIDERLESS_STATES $states
 

@@ -15,7 +15,7 @@ from riderless.experiments.cli import app
 from riderless.hil.controllers.lti import LTIController
 from riderless.hil.design.compensators.methods import design_compensator
 from riderless.hil.loop.states import State
-from riderless.hil.rig.controller_in_c import HEADER_FILE, SOURCE_FILE, controller_in_c
+from riderless.hil.rig.controller_in_c import HEADER_FILE, NODE_FILE, SOURCE_FILE, controller_in_c
 from riderless.hil.rig.fitting import emulated_rig
 from riderless.hil.rig.rig import Rig
 from riderless.models.errors import InputError
@@ -194,12 +194,12 @@ def test_a_law_in_python_is_refused(tmp_path):
         controller_in_c(law, Rig(SILVER))
 
 
-def test_the_command_writes_both_files_and_keeps_what_is_there(tmp_path):
+def test_the_command_writes_its_files_and_keeps_what_is_there(tmp_path):
     gains = tmp_path / "gains.toml"
     gains.write_text(CONTROLLERS["gains"]().to_toml())
     answer = CliRunner().invoke(app, ["export", str(gains), "--to", "c", "--json"])
     assert json.loads(answer.stdout)["files"] == [
-        str(tmp_path / "gains_c" / name) for name in (HEADER_FILE, SOURCE_FILE)
+        str(tmp_path / "gains_c" / name) for name in (HEADER_FILE, SOURCE_FILE, NODE_FILE)
     ]
     written = {path.name: path.read_text() for path in (tmp_path / "gains_c").iterdir()}
     assert written == controller_in_c(rl.GainSchedule.from_toml(gains), Rig(SILVER))
