@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from riderless.experiments.fault_injection.cases import CaseOptions, draw_case
+from riderless.experiments.fault_injection.danger import LEANING_TIME
 from riderless.experiments.fault_injection.judge import judge_case
 from riderless.experiments.fault_injection.machines import rig_and_gains
 from riderless.experiments.fault_injection.simulate import play_case
@@ -71,11 +72,10 @@ def test_of_what_nothing_aboard_tells_the_page_tells():
                 assert words.get(threat.name, threat.name) in told, threat.name
 
 
-@pytest.mark.parametrize(("index", "beyond"), [(396, 0.745), (291, 0.645)])
-def test_a_bracket_that_turns_far_is_found_too_late_and_that_is_counted(index, beyond):
+def test_a_bracket_that_turns_far_is_found_too_late_and_that_is_counted():
     """Found by a campaign: torque beyond a true lean of 30 deg for longer than is promised elsewhere."""
-    case = draw_case(274002, index, COUPLED)
+    case = draw_case(58011, 251, COUPLED)
     result = judge_case(case, play_case(case))
-    assert result.danger.leaning == pytest.approx(beyond, abs=0.05)
+    assert result.danger.leaning > LEANING_TIME
     assert result.declared
     assert not result.complaints
