@@ -41,10 +41,14 @@ bool spi_exchange(struct gpio *port, uint32_t pin, uint32_t mode, uint8_t *bytes
 int32_t signed_16(uint32_t bits); /* the low 16, as two's complement */
 
 /* the file of the steer encoder, `make board ENCODER=...` */
-#ifdef ENCODER_AS5047P
+#if defined ENCODER_AS5047P
 #define STEER_COUNTS_PER_TURN 16384u
 #define STEER_MAX_STEP 1638      /* counts in a period; more is an encoder that cannot be right */
 #define STEER_BOUND_counts 3911u /* 1.5 rad */
+#elif defined ENCODER_RMB20
+#define STEER_COUNTS_PER_TURN 8192u
+#define STEER_MAX_STEP 819
+#define STEER_BOUND_counts 1956u
 #else
 #define STEER_COUNTS_PER_TURN 20000u /* four per line */
 #define STEER_MAX_STEP 2000
@@ -52,6 +56,7 @@ int32_t signed_16(uint32_t bits); /* the low 16, as two's complement */
 #endif
 void steer_start(void);
 uint8_t steer_read(int32_t *counts); /* returns NODE_FAULT_ENCODER or 0; INT32_MIN is no reading */
+uint8_t steer_count(uint32_t angle, int32_t *counts); /* of an absolute one: count turns from its angle on */
 
 /* imu_mpu6500.c, to be replaced for another sensor; axes, signs and scale are the sensor's own */
 #define IMU_PIN_SELECT 4u /* PA4 */

@@ -11,7 +11,6 @@
 #define FAILED BIT(14)           /* the sensor has not understood a frame */
 #define READY BIT(8)
 #define OVERFLOW_OR_MAGNET (BIT(9) | BIT(10) | BIT(11)) /* it cannot compute; the magnet is too near, too far */
-#define HALF (STEER_COUNTS_PER_TURN / 2u)
 
 /* Say a frame, and take the answer to the one before; false if that is damaged. */
 static bool ask(uint32_t question, uint32_t *answer)
@@ -37,12 +36,8 @@ void steer_start(void)
 
 uint8_t steer_read(int32_t *counts)
 {
-    static bool begun;
-    static uint32_t last;
-    static int32_t total; /* zero where the sensor has it */
     uint32_t angle, diagnostics, before;
     bool good;
-    int32_t step;
 
     (void)ask(READ_ANGLE, &before);
     good = ask(READ_DIAGNOSTICS, &angle);
@@ -51,11 +46,5 @@ uint8_t steer_read(int32_t *counts)
         *counts = INT32_MIN;
         return NODE_FAULT_ENCODER;
     }
-    step = (int32_t)((angle - last + HALF) & (STEER_COUNTS_PER_TURN - 1u)) - (int32_t)HALF;
-    last = angle;
-    total += step;
-    *counts = total;
-    good = !begun || (step <= STEER_MAX_STEP && step >= -STEER_MAX_STEP);
-    begun = true;
-    return good ? 0 : NODE_FAULT_ENCODER;
+    return steer_count(angle, counts);
 }

@@ -187,6 +187,30 @@ class AbsoluteEncoder:
         self.answer = value | (value.bit_count() % 2) << 15
 
 
+class SsiEncoder:
+    """An RMB20: 13 bits behind the line at rest, held at the first clock after a pause of 20 us, then low."""
+
+    def __init__(self) -> None:
+        self.angle, self.selected, self.damage, self.jumps = 1000, False, (), 0
+        self.board: Board | None = None
+        self.frames = 0
+
+    def select(self, selected: bool, settings: int) -> None:
+        self.selected, self.left = selected, 2
+        if selected:
+            assert settings & 3 == 3, "its clock idles high, and it is read at the rising edge"
+            assert self.board.us - self.board.clocked >= 20, "else it goes on with the old angle"
+            self.frames += 1
+            self.angle = (self.angle + self.jumps) % 8192
+            self.frame = 0x8000 | self.angle << 2
+            for change in self.damage:
+                self.frame = change(self.frame)
+
+    def exchange(self, value: int) -> int:
+        self.left -= 1
+        return self.frame >> 8 * self.left & 0xFF
+
+
 class Board:
     """Processor, memory, and as much of the units as this program looks at."""
 
@@ -199,7 +223,8 @@ class Board:
         self.volts = {0: 24.0 / 11, 1: 1.65}
         self.us, self.crystal = 0.0, crystal
         self.unplugged = False
-        self.encoder: AbsoluteEncoder | None = None
+        self.encoder: AbsoluteEncoder | SsiEncoder | None = None
+        self.clocked = 0.0  # us, of the latest byte on SPI
         self.fed = self.heard = self.rolled = 0
         uc = self.uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.mem_map(FLASH, 64 * 1024)
@@ -313,6 +338,7 @@ class Board:
             self.registers[address] = value
 
     def _exchange(self, value: int) -> None:
+        self.clocked = self.us
         if self.encoder and self.encoder.selected:
             self.imu_answer = self.encoder.exchange(value)
             return
@@ -727,3 +753,48 @@ def test_an_inertial_sensor_beside_an_absolute_encoder_is_still_read(absolute):
     absolute.imu[0x3B], absolute.imu[0x3C] = 1, 2
     (sample,) = heard(absolute.tick())
     assert (sample.accel_x_counts, sample.faults) == (258, 0)
+
+
+@pytest.fixture(scope="module", params=CHIPS)
+def ssi_image(tmp_path_factory, request):
+    return built(tmp_path_factory.mktemp("ssi"), request.param, "ENCODER=rmb20", suffix="-rmb20")
+
+
+@pytest.fixture
+def ssi(ssi_image) -> Board:
+    board = Board(ssi_image)
+    board.encoder = SsiEncoder()
+    board.encoder.board = board
+    board.start()
+    return board
+
+
+def test_an_ssi_encoder_knows_its_angle_from_the_start_and_counts_turns(ssi):
+    assert heard(ssi.tick())[0].steer_counts == 1000
+    for angle, counts in ((1700, 1700), (1000, 1000), (200, 200), (8100, -92), (7500, -692), (100, 100)):
+        ssi.encoder.angle = angle
+        (sample,) = heard(ssi.tick())
+        assert (sample.steer_counts, sample.faults) == (counts, 0)
+    ssi.hear(request(1))
+    assert heard(ssi.tick())[0].steer_counts_per_turn == 8192
+    ssi.encoder.angle = 1200
+    assert heard(ssi.tick())[0].faults == FAULT_ENCODER, "it jumped"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda encoder: setattr(encoder, "damage", (lambda frame: 0xFFFF,)),  # nobody drives the line
+        lambda encoder: setattr(encoder, "damage", (lambda frame: 0,)),
+        lambda encoder: setattr(encoder, "damage", (lambda frame: frame ^ 0x0400 * (encoder.frames % 2),)),
+        lambda encoder: setattr(encoder, "jumps", 30),  # it turns faster than any bars
+    ],
+)
+def test_an_ssi_encoder_that_is_not_well_is_no_reading(ssi, spoil):
+    assert heard(ssi.tick())[0].faults == 0
+    spoil(ssi.encoder)
+    (sample,) = heard(ssi.tick())
+    assert (sample.steer_counts, sample.faults) == (-(2**31), FAULT_ENCODER)
+    ssi.encoder.damage, ssi.encoder.jumps, ssi.encoder.angle = (), 1, 1000
+    (sample,) = heard(ssi.tick())
+    assert (sample.steer_counts, sample.faults) == (1002, 0)
