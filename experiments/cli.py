@@ -5,6 +5,7 @@ imports its rooms when it is called, so that `riderless --help` answers at once.
 colours would cost as much again.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -143,10 +144,33 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+class _OneLine(logging.Formatter):
+    """Lines of `--verbose`; what they name, perhaps a folder, is said without being obeyed."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return harmless_sentence(super().format(record))
+
+
+def _say_more(context: typer.Context, wanted: bool) -> None:
+    """Print what the package logs, until the command ends."""
+    if wanted:
+        logger, handler = logging.getLogger("riderless"), logging.StreamHandler()
+        handler.setFormatter(_OneLine("%(name)s: %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        context.call_on_close(lambda: logger.removeHandler(handler))
+
+
 @app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", "-v", callback=_say_more, help="Say on standard error what is read, opened and written."
+        ),
     ] = False,
 ) -> None:
     """Balance a riderless bicycle and find out whether its motion has the eigenvalues that theory predicts."""

@@ -10,6 +10,7 @@ are pickles. So the folder is private whatever the umask, and one that somebody 
 """
 
 import atexit
+import logging
 import os
 import re
 import stat
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+_logger = logging.getLogger("riderless.firmware_interface")
 _ROOT = Path(__file__).resolve().parents[1]
 _ROOMS = ("models", "firmware_interface", "hil", "experiments")
 _DECORATOR = b"firmware_interface.kernels import"  # what a file of kernels imports
@@ -37,7 +39,10 @@ def kernel_folder() -> str:
     name = _name()
     given = os.environ.get("NUMBA_CACHE_DIR", "")
     if not given.endswith(name):
-        os.environ["NUMBA_CACHE_DIR"] = str((given and _within(Path(given) / name)) or _chosen())
+        folder = (given and _within(Path(given) / name)) or _chosen()
+        os.environ["NUMBA_CACHE_DIR"] = str(folder)
+        if not any(folder.iterdir()):
+            _logger.info("compiled kernels are made anew when first used, in %s", folder)
     return os.environ["NUMBA_CACHE_DIR"]
 
 

@@ -8,6 +8,7 @@ is imported where a port is opened, so that Windows can list ports and read driv
 
 import errno
 import glob
+import logging
 import os
 import select
 import time
@@ -22,6 +23,7 @@ from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.port_users import port_users
 
 DEFAULT_BAUD = 921600
+_logger = logging.getLogger("riderless.firmware_interface")
 ASK_AGAIN = 0.1  # s between two requests
 _CONTROL_CHARACTERS = 6  # their place in what termios.tcgetattr returns
 
@@ -107,6 +109,7 @@ def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
     _tell_nothing_from_the_end(device.fileno())
     port = SerialPort(device, _ask_low_latency(device))
     fcntl.ioctl(port.fd, termios.TIOCEXCL)
+    _logger.info("opened %s at %d baud%s", path, baud, "" if port.low_latency else ", without low latency")
     if others := port_users(path):  # who had opened it before still can write to it
         port.close()
         raise DeviceError(_held(path, others))

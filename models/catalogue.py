@@ -4,6 +4,7 @@ Each is one TOML file in `models/bicycles`. To add one, put its file there; its 
 name.
 """
 
+import logging
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +13,7 @@ from riderless.models.errors import InputError, did_you_mean
 from riderless.models.parameters import Bicycle
 
 BICYCLE_SUFFIX = ".toml"
+_logger = logging.getLogger("riderless.models")
 
 
 @cache
@@ -38,7 +40,9 @@ def load_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
         implausible one, with the likely mistake.
     """
     if str(name_or_path).endswith(BICYCLE_SUFFIX):
-        return Bicycle.from_toml(Path(name_or_path), trust)
+        bicycle = Bicycle.from_toml(Path(name_or_path), trust)
+        _logger.info("read the bicycle %r from %s", bicycle.name, name_or_path)
+        return bicycle
     name = str(name_or_path)
     if name not in bicycle_names():
         raise InputError(_unknown(name))

@@ -9,6 +9,7 @@ if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].endswith("riderless"
     del sys.path[0]  # the current folder, which `python -m riderless` puts first: nothing that lies there is to run
 
 import ast
+import logging
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # the names that the rooms offer, no more, and no second list
     from riderless.firmware_interface import *  # noqa: F403
     from riderless.hil import *  # noqa: F403
     from riderless.models import *  # noqa: F403
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent, but where a program wants to hear
 
 _ROOMS = ("models", "firmware_interface", "hil", "experiments")
 

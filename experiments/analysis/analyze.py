@@ -3,6 +3,7 @@
 Windows -> fits -> predictions -> comparisons, the same for every kind of recording.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,6 +42,7 @@ MOVES_LINEARLY = (
     "all windows together move as linear equations do, however far the bicycle leans, as of a linear simulation; they "
     "are compared with linear motions"
 )
+_logger = logging.getLogger("riderless.experiments")
 FASTEST_LOG = 100.0  # m/s; a log that says more is refused elsewhere, window by window
 
 
@@ -138,6 +140,9 @@ def analyze_responses(
             fit = fitted(segment, estimator or suitable(segment))
             if fit.ok:
                 comparisons.append(compare(segment, fit))
+            else:
+                where = response.source, window.t_start, window.t_end
+                _logger.warning("no fit of %s from %.2f to %.2f s: %s", *where, fit.status)
             fits.append(fit)
             response.release_memory()  # so that long signals are never in memory all at once
             on_window(response, len(fits), len(windows))

@@ -3,6 +3,7 @@
 Our runs or others' files become a Response; folders are searched for them.
 """
 
+import logging
 import re
 import tomllib
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from riderless.models.file_format import describe_kind, load_toml
 from riderless.models.parameters import Bicycle
 from riderless.models.text_file import read_text_file
 
+_logger = logging.getLogger("riderless.experiments")
 _OWN_MAPPING = re.compile(r"(.+)=(.+\.toml)")  # a recording, and the mapping for it alone
 _FOLDERS_NAMED = 3  # of those that are left out
 
@@ -53,7 +55,9 @@ def read_recording(
     if is_run(path):
         return response_of_run(read_named_run(path))
     _refuse_own_file(path)
-    return foreign.read_foreign(path, mapping, preset, bicycle, trust)
+    response = foreign.read_foreign(path, mapping, preset, bicycle, trust)
+    _logger.info("read %d samples at %.4g Hz from %s", len(response.t), 1.0 / response.dt, path)
+    return response
 
 
 def refuse_unused(foreign: int, **given: object) -> None:

@@ -6,6 +6,7 @@ other files of this folder.
 """
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from riderless.hil.design.schedule import GainSchedule
 
+_logger = logging.getLogger("riderless.experiments")
 WINDOWS_SHOWN = 40
 WINDOWS_PRINTED = 12  # of those, on paper
 COMMIT_DIGITS = 10  # of a commit where it is only named; the provenance has it whole
@@ -97,6 +99,7 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
         OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
         OutputFile(path, "the report", force=True).write(page)
         files.save_figures(folder / files.REPORT_FIGURES, figures, _about(report, parts))
+    _logger.info("wrote the report %s", path)
     return path
 
 

@@ -3,6 +3,7 @@
 Of bicycle and machine, from all windows of files, folders or memory.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from riderless.models.errors import InputError
 from riderless.models.linear.perturbed import ENTRIES
 from riderless.models.parameters import PARAMETERS
 
+_logger = logging.getLogger("riderless.experiments")
 HELD_SHOWN = 3  # quantities that were not freed, for each that was
 PRIORS = ("own", "usual", "none")
 
@@ -225,6 +227,8 @@ def identify_parameters(
     if prior == "usual":
         known = {name: theory.usual(name) for name in names}
     fit = identify(pieces, names, known, bounds=possible_bounds(theory, names), large_motion=True)
+    if not fit.ok:
+        _logger.warning("identification of %s: %s", ", ".join(names), fit.status)
     pieces = [with_large_motion(piece, fit.changes, start) for piece, start in zip(pieces, fit.starts, strict=True)]
     misfit = misfit_of(pieces, fit)
     fit = replace(fit, covariance=fit.covariance + misfit.covariance)

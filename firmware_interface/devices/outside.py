@@ -9,6 +9,7 @@ Only what a rig, or a person, names is imported. The text of a file that was has
 
 import hashlib
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 from riderless.firmware_interface.devices.driver import Device
 from riderless.firmware_interface.errors import DeviceError
 
+_logger = logging.getLogger("riderless.firmware_interface")
 DRIVER_SUFFIX = ".py"
 DEVICE_GROUP, TWIN_GROUP = "riderless.devices", "riderless.twins"
 _HANDED_ON = "RIDERLESS_DRIVERS"  # of the environment: files by name, for the processes that this one begins
@@ -94,6 +96,7 @@ def outside_device(name: str, known: Iterable[str]) -> Device:
                 f"{'none' if found is None else type(found).__name__}: see docs/howto/add-a-device.md"
             )
         _devices[name] = found
+        _logger.info("loaded the driver %s of %s", name, " ".join(filter(None, driver_origin(name))))
     return _devices[name]
 
 

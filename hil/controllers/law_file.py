@@ -7,6 +7,7 @@ named that very file, and else says which is wanted.
 
 import hashlib
 import linecache
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 from riderless.models.errors import InputError
 from riderless.models.text_file import read_bytes_file, why_unreadable
 
+_logger = logging.getLogger("riderless.hil")
 LAW_SUFFIX = ".py"
 LAW_GROUP = "riderless.controllers"  # of entry points: modules with a law
 _OLD_NAMES = (
@@ -157,6 +159,7 @@ def law_module(file: LawFile, watched: bool = False) -> ModuleType:
         )
     if not isinstance(getattr(module, "LAW", None), Mapping):
         raise InputError(f"{file.path} wants a table LAW = {{...}} that describes the law: see docs/controllers.md")
+    _logger.info("loaded the law %s, sha256 %s", file.path, file.sha256)
     return module
 
 

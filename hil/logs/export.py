@@ -5,6 +5,7 @@ For tools that do not read the log; a format is one file and one line below.
 
 import csv
 import dataclasses
+import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -23,6 +24,7 @@ from riderless.models.errors import InputError
 from riderless.models.harmless_text import harmless_cell
 from riderless.models.linear.prescribed_steer import COMMAND_UNITS
 
+_logger = logging.getLogger("riderless.hil")
 COMMAND_COLUMNS = {  # in the unit of what the drive obeys: their meaning where that is no torque
     "T_req": "steer {} the controller wished",
     "T_cmd": "steer {} the supervisor allowed",
@@ -124,6 +126,7 @@ def export_run(
             write(run, table, progress=on_progress)
         for (_, content), draft in zip(companions, beside, strict=True):
             draft.write_text(content(run, path), encoding="utf-8", newline="")
+    _logger.info("exported %s to %s", run.folder, path)
     return files
 
 

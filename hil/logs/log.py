@@ -6,6 +6,7 @@ batch. docs/log-format.md describes the format, docs/decisions/0001-log-containe
 """
 
 import itertools
+import logging
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,6 +46,7 @@ from riderless.models.text_file import why_unreadable
 if TYPE_CHECKING:
     import pandas
 
+_logger = logging.getLogger("riderless.hil")
 LONG_LOG_BYTES = 32_000_000  # of a file; its rows are three times as long in memory, and their columns more
 _PROFILE_SEEN = 32  # bytes of a file within which its profile stands; ours has its name there
 _SUMMARY_SEEN = 1 << 20  # and bytes at its end where its schemas are named again, as of a copy that `mcap` made
@@ -291,6 +293,7 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
     recovered = summary + "; ".join(remarks) if remarks else ""
     if long and everything:
         tapes = StoredTapes(contents.stored_messages(file, WIRE_TOPIC), tapes)
+    _logger.info("read %d rows of %s%s", len(ticks), file, f", {recovered}" if recovered else "")
     return Run(file.parent, header, ticks, markers, tapes, stop, not missing, recovered)
 
 

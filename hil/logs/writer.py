@@ -4,6 +4,7 @@ Its header first, then rows and markers as they come, and the stop record at the
 """
 
 import json
+import logging
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +35,7 @@ from riderless.hil.logs.records import (
 from riderless.hil.loop.tick_record import TICK
 from riderless.models.errors import InputError
 
+_logger = logging.getLogger("riderless.hil")
 _NO_TAPE = np.zeros(0, np.uint8)
 
 
@@ -188,6 +190,13 @@ class RunWriter:
                 self.folder, self.moved = self._file.place.parent, True
         finally:
             self._file.close()
+        _logger.info(
+            "wrote the log %s: %d rows, %s%s",
+            self.folder,
+            self.rows,
+            stop.reason,
+            f", {stop.cause}" if stop.cause else "",
+        )
 
     def _check_open(self) -> None:
         if self._closed:

@@ -3,6 +3,7 @@
 Units stand in the names of the keys.
 """
 
+import logging
 import math
 import tomllib
 from dataclasses import replace
@@ -27,6 +28,8 @@ from riderless.models.linear.prescribed_steer import InnerLoop
 from riderless.models.parameters import Bicycle
 from riderless.models.plant.drive_losses import DriveLosses
 from riderless.models.text_file import read_text_file, why_unreadable
+
+_logger = logging.getLogger("riderless.hil")
 
 
 def read_rig(path: str | Path) -> Rig:
@@ -54,6 +57,7 @@ def read_rig(path: str | Path) -> Rig:
         require_format(table, "rig", path)
         rig = _RigFile.model_validate(table).build(path.parent)
         require_time_outs(rig)
+        _logger.info("read the rig %r from %s", rig.name, path)
         return rig
     except ValidationError as error:
         raise InputError(f"rig file {path}: {describe_faults(error, lines, _RigFile)}") from None

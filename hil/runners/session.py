@@ -3,6 +3,7 @@
 Port, hello, loop, log, operator, and zero torque on every way out.
 """
 
+import logging
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +45,7 @@ from riderless.hil.runners.scheduling import describe_privileges
 from riderless.hil.runners.warmup import warm_up
 from riderless.models.errors import InputError
 
+_logger = logging.getLogger("riderless.hil")
 RowWatcher = Callable[[np.void], None]
 ABSENT_AFTER = 1.0  # s without a word of a page
 
@@ -222,6 +224,11 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
     with open_ports(rig, paths) as ports:
         devices = introduce_devices(rig, ports)
         rig, calibration = agree_with_devices(rig, devices)
+        _logger.info(
+            "opened the rig %r: %s",
+            rig.name,
+            ", ".join(f"{wired.device} at {path}" for wired, path in zip(rig.ports, paths, strict=True)),
+        )
         yield [port.fd for port in ports], devices, rig, calibration
 
 
