@@ -127,7 +127,11 @@ export const store = {
     } else if (kind === "rows") {
       this.rows.push(message, this.isReplay);
     } else if (kind === "altered") {
-      if (message.bicycle) Object.assign(this.hello, { bicycle: message.bicycle, stable_speeds: message.stable_speeds, theory: message.theory });
+      if (message.bicycle) {
+        const { controlled, earlier = [] } = this.hello.theory; // the loop of the altered bicycle is told when it rides
+        const theory = { ...message.theory, earlier: controlled.length ? controlled : earlier };
+        Object.assign(this.hello, { bicycle: message.bicycle, stable_speeds: message.stable_speeds, theory });
+      }
     } else if (kind === "trace") {
       if (message.page !== PAGE) return;
       this.traces[message.run] = new Rows(message.rows.t.length + 1, message.gap);

@@ -39,8 +39,9 @@ export function onHello() {
   }
   drawn.append(svg("text", { x: (LEFT + W - RIGHT) / 2, y: H - 4, class: "label middle" }, "speed, m/s"));
   drawn.append(clip("clip-re", TOP), clip("clip-im", TOP + HALF + GAP));
-  for (const [family, className] of [["uncontrolled", theory.controlled.length ? "free" : ""], ["controlled", ""]]) {
-    for (const branch of theory[family]) {
+  const { controlled, earlier = [] } = theory, looped = controlled.length + earlier.length;
+  for (const [branches, className] of [[theory.uncontrolled, looped ? "free" : ""], [earlier, "earlier"], [controlled, ""]]) {
+    for (const branch of branches) {
       const hue = hueOf(branch.name);
       drawn.append(path(branch.v, branch.re, x, re, `${className} ${hue}`, "clip-re"));
       drawn.append(path(branch.v, branch.im.map((value) => (value > 0.01 ? value : null)), x, im, `${className} ${hue}`, "clip-im"));
@@ -51,10 +52,11 @@ export function onHello() {
   drawn.append(pointer, dots);
   holder.replaceChildren(drawn);
   holder.setAttribute("aria-label", "Real and imaginary parts of the eigenvalues over speed, with the fits so far; the numbers are in the table below");
-  const modes = [...new Set([...theory.uncontrolled, ...theory.controlled].map((branch) => baseOf(branch.name)))];
+  const modes = [...new Set([...theory.uncontrolled, ...earlier, ...controlled].map((branch) => baseOf(branch.name)))];
+  const lines = earlier.length ? "pale line: with the controller before this change; broken: without; " : controlled.length ? "whole line: with this controller; broken: without; " : "without a controller; ";
   $("plane-key").replaceChildren(
     ...modes.map((mode) => element("span", { class: `key ${hueOf(mode)}` }, mode)),
-    element("span", {}, `${theory.controlled.length ? "whole line: with this controller; broken: without; " : "without a controller; "}● measured with 95 %; ◇ like for like`));
+    element("span", {}, `${lines}● measured with 95 %; ◇ like for like`));
 }
 
 /** "weave, second" is a weave. */
@@ -62,7 +64,7 @@ function baseOf(name) { return name.split(",")[0]; }
 function hueOf(name) { return HUES[baseOf(name)] ?? "purple"; }
 
 function limitsOf(theory) {
-  const branches = [...theory.uncontrolled, ...theory.controlled];
+  const branches = [...theory.uncontrolled, ...(theory.earlier ?? []), ...theory.controlled];
   const xRange = [Math.min(...branches.map((one) => one.v[0])), Math.max(...branches.map((one) => one.v.at(-1)))];
   const seen = branches.filter((one) => baseOf(one.name) in HUES && one.name !== "caster"); // the others are far to the left
   const all = (part) => seen.flatMap((one) => one[part]).filter((value) => Number.isFinite(value));

@@ -63,8 +63,12 @@ def test_a_person_alters_the_bicycle_and_opens_the_loop(tmp_path):
         before = page.inner_text("#plane-now")
         page.locator("#parameter-w").fill("1.2")
         await_that(lambda: page.inner_text("#plane-now") != before)  # at once
+        assert page.locator("#plane .curve.earlier").count() > 0  # the loop's curves stay, pale, until theirs are known
+        assert "pale line" in page.inner_text("#plane-key")
         page.wait_for_selector("#title >> text=Benchmark, altered bicycle")
         page.wait_for_selector(RIDES)
+        assert page.locator("#plane .curve.earlier").count() == 0
+        assert "whole line" in page.inner_text("#plane-key")
         page.locator("#parameter-c").fill("-0.02")
         page.wait_for_selector("#refused >> text=c = -0.02 m, plausible are 0.01 to 0.4 m")
         page.evaluate("document.activeElement.blur()")
