@@ -104,7 +104,7 @@ COMMAND_KIND_TORQUE = 0  # N m
 COMMAND_KIND_RATE = 1  # rad/s, of the steer
 COMMAND_KIND_ANGLE = 2  # rad, of the steer
 COMMAND_KIND_BOUND = 3  # N m: within it the node's own controller decides the torque
-COMMAND_KINDS = ("torque", "rate", "angle")  # their names, in their order
+COMMAND_KINDS = ("torque", "rate", "angle")  # names of those that a drive obeys, in their order
 
 COMMAND_ENABLE = 1  # make torque; without it the node is disabled and the torque zero
 COMMAND_CLEAR = 2  # with ENABLE off: clear a latched watchdog

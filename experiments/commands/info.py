@@ -44,6 +44,7 @@ def info(
     header = log.header
     screen.print(header.label or run.name, style="bold")
     screen.print(f"bicycle     {header.bicycle.name}, controller {header.controller}")
+    screen.print(f"closed by   {header.closed_by}")
     screen.print(f"ticks       {len(ticks)} in {log.duration:.2f} s")
     screen.print(f"ended       {log.stop.reason}: {log.stop.cause}")
     if header.unattended:

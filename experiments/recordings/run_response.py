@@ -241,7 +241,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     late = mean_lateness(run, tally.came, tally.bridged, one_of)
     kept = [
         *clock_remarks(np.concatenate(tally.clocks)),
-        *line_remarks(tally.came, tally.bridged, late, header.rig.rate),
+        *line_remarks(header, tally.came, tally.bridged, late),
         *remarks,
     ]
     if len(kept) > REMARKS_KEPT:

@@ -104,7 +104,7 @@ def recorded_run(run: Run) -> Recorded:
             remarks=(
                 *response.remarks,
                 *clock_remarks(clock_differences(ticks)),
-                *line_remarks(came, bridged, late, header.rig.rate),
+                *line_remarks(header, came, bridged, late),
             ),
         ),
     )
@@ -264,20 +264,28 @@ def clock_remarks(differences: Array) -> tuple[str, ...]:
     )
 
 
-def line_remarks(came: Array, bridged: Array, late: float, rate: float) -> tuple[str, ...]:
+def line_remarks(header: RunHeader, came: Array, bridged: Array, late: float) -> tuple[str, ...]:
     """Say that samples came in bursts, else which share of them was missing or no good.
 
     Parameters
     ----------
+    header : RunHeader
     came : (4,) array
         As of `arrivals`.
     bridged : (3,) array
         As of `bridged_samples`.
     late : float
         As of `mean_lateness` [s].
-    rate : float
-        Of the loop [Hz].
     """
+    rate = header.rig.rate
+    if header.closed_by == "node":
+        missing, due, _ = bridged
+        if missing < LEAST_BRIDGED * max(due, 1.0):
+            return ()
+        return (
+            f"t: {100.0 * missing / due:.2g} % of the samples under control are missing or no good; gaps are bridged. "
+            "The node closed the loop, so that its torque was not late for what was lost on the line",
+        )
     if not came_in_bursts(came):
         return _bridged_remarks(bridged, rate)
     at_once = came[2] / came[1]

@@ -112,11 +112,13 @@ def theory_of(
     ticks : (n,) array
         Usable rows.
     held : float or None
-        As of `loop_theory` [s]; None: as samples are missing.
+        As of `loop_theory` [s]; None: as samples are missing on their way to who closes the loop.
     one_of : float
         As of `loop_theory`.
     """
-    if held is None:
+    if held is None and header.closed_by == "node":
+        held = 0.0
+    elif held is None:
         held = mean_hold(bridged_samples(ticks, header.rig.rate), header.rig.rate)
     return theory_with(header, bicycle, instrument_noise(ticks), float(np.median(ticks["steer_age"])), held, one_of)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import (
     COMMAND_KIND_ANGLE,
+    COMMAND_KIND_BOUND,
     COMMAND_KIND_RATE,
     COMMAND_KIND_TORQUE,
     COMMAND_KINDS,
@@ -129,6 +130,12 @@ def _require_kind(port: SerialPort, answer: Hello, kind: int) -> None:
     """Refuse a node that cannot obey the commands there will be; raises DeviceError."""
     if answer.obeys >> kind & 1:
         return
+    if kind == COMMAND_KIND_BOUND:
+        raise DeviceError(
+            f"the node '{answer.name}' on {port.path} should close the loop, as the rig says, but has no controller on "
+            "board: load firmware that has (make flash CONTROLLER=... in firmware_interface/firmware), or set "
+            'closed_by = "computer" in [loop] of the rig'
+        )
     found = " or ".join(name for k, name in enumerate(COMMAND_KINDS) if answer.obeys >> k & 1) or "nothing"
     raise DeviceError(
         f"the node '{answer.name}' on {port.path} should obey a steer {COMMAND_KINDS[kind]}, as the rig's drive does, "

@@ -320,8 +320,17 @@ class _CNode(NamedTuple):
     frame: np.ndarray  # a frame to go out
 
 
-def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> _CNode:
-    """Make a node as after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer.
+def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0, library: Path | None = None) -> _CNode:
+    """Make a node as after power-up.
+
+    Parameters
+    ----------
+    firmware : record of FIRMWARE
+    faults : Faults
+    byte_time : float
+        s, of one byte on its way to the computer.
+    library : Path or None
+        One with a controller on board; by default the plain node's.
 
     Raises
     ------
@@ -336,7 +345,7 @@ def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -
         )
     return _CNode(
         firmware=firmware,
-        core=FirmwareInC(firmware),
+        core=FirmwareInC(firmware, library),
         around=tuple(fault for fault in faults if fault.kind in _AROUND),
         faults=pack_faults(faults),
         up=new_mail(byte_time),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -91,6 +92,8 @@ class NodeConfig:
         and exists on a pseudo-terminal only.
     guard : GuardLimits or None
         Limits of its guard where no request brings them, in simulated time.
+    library : Path or None
+        C core with a controller on board.
     """
 
     calibration: Calibration = field(default_factory=lambda: Calibration(wheel_radius=0.3))
@@ -104,6 +107,7 @@ class NodeConfig:
     rate_limit: float | None = None
     angle_limit: float | None = None
     guard: GuardLimits | None = None
+    library: Path | None = None
 
     def __post_init__(self) -> None:
         self.new_firmware()
@@ -130,6 +134,7 @@ class NodeConfig:
             self.name,
             rate_limit=self.rate_limit,
             angle_limit=self.angle_limit,
+            controller=self.library is not None,
         )
 
 
@@ -200,7 +205,8 @@ class VirtualNode:
         self._core = CORES[config.core]
         firmware = config.new_firmware()
         firmware["salt"] = secrets.randbits(32)  # as the noise since power-up
-        self._node = self._core.new_node(firmware, faults, BITS_PER_BYTE / config.baud)
+        more = {} if config.library is None else {"library": config.library}
+        self._node = self._core.new_node(firmware, faults, BITS_PER_BYTE / config.baud, **more)
         self._readings = np.zeros(len(READING_NAMES))
         self._rx = np.zeros(bytes_carried(1 / config.rate_hz, config.baud), np.uint8)
         self._k = 0  # sampling instants so far

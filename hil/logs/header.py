@@ -135,6 +135,12 @@ class RunHeader:
         return self._built("rig", lambda recorded: rig_of_record(recorded, self.bicycle, self.calibration))
 
     @property
+    def closed_by(self) -> str:
+        """Side that closed the loop: the "computer", as in all runs of before, or a controller on the "node"."""
+        wired = self.content.get("rig")
+        return str(wired.get("closed_by", "computer")) if isinstance(wired, Mapping) else "computer"
+
+    @property
     def drive_kind(self) -> str:
         """Quantity that the drive obeyed: torque, rate or angle; `T_req`, `T_cmd` and `T_est` are in its unit."""
         wired = self.content.get("rig")  # a log of a person's own making may have none

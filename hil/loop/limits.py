@@ -256,5 +256,6 @@ LIMITS = np.dtype(
         ("kind", "i8"),  # COMMAND_KIND_* of the drive
         ("command", "f8"),  # N m, rad/s or rad, greatest command
         ("command_change", "f8"),  # and greatest change of it per second
+        ("node_step", "f8"),  # N m an instant, of the node whose controller closes the loop; 0: the computer does
     ]
 )

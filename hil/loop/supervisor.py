@@ -92,6 +92,7 @@ SUPERVISOR = np.dtype(
         ("lateness", "f8"),  # late ticks piled up, less what the limit lets pass
         ("T_cmd", "f8"),  # last command allowed, N m, rad/s or rad
         ("T_ramp", "f8"),  # command when the ramp began
+        ("bound", "f8"),  # N m, that the node's controller may make, where it closes the loop
         ("flags", "i8"),  # COMMAND_* bits to send
         ("send", "i8"),  # send a frame this tick?
         ("verdict", "i8"),

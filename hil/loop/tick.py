@@ -40,6 +40,7 @@ from riderless.hil.loop.drives.following import follow_command
 from riderless.hil.loop.excitation import excitation_place, excitation_torque, is_held_back, is_released
 from riderless.hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from riderless.hil.loop.observer import follow_drive, observe
+from riderless.hil.loop.on_board import bound_torque, command_bound
 from riderless.hil.loop.pace.entry import pace_symptoms
 from riderless.hil.loop.pace.speed_hold import dismiss_belt, fill_pace
 from riderless.hil.loop.place.entries import place_symptoms, tell_where
@@ -165,7 +166,10 @@ def tick(loop, wire, t_host, t_due, row):
     held_back = is_held_back(loop.pulse, loop.freedom, place, loop.tracking, loop.place)
     news.T_req = _ask_law(loop, place, steered, held_back)
     news.T_req += excitation_torque(loop.excitation, place) if supervisor.state == _RUNNING else 0.0
+    T_before = supervisor.T_cmd
     supervise(supervisor, loop.limits, news, sample, estimate)
+    if loop.limits.node_step > 0.0:
+        bound_torque(supervisor, loop.limits, news.T_req, T_before)
     supervisor.verdict |= _V_LANE_HELD_BACK if held_back and supervisor.state == _RUNNING else 0
     command = supervisor.T_cmd if supervisor.send else estimate.u_prev
     if loop.limits.kind == COMMAND_KIND_TORQUE:
@@ -323,6 +327,8 @@ def _encode(loop, wire, send, t_host):
         command.kind = loop.limits.kind
         command.T_cmd = drive_command(loop.supervisor.T_cmd, loop.limits.kind, loop.calibration)
         command.flags = loop.supervisor.flags
+        if loop.limits.node_step > 0.0:
+            command_bound(command, loop.supervisor)
         command.expiry_ms = pulse.expiry_ms
         command.seq = pulse.seq
         command.sample_seq = loop.sample.seq
@@ -336,7 +342,7 @@ def _encode(loop, wire, send, t_host):
 @njit(cache=True, nogil=True)
 def farewell(loop, wire):
     """Encode zero torque and drive off, whatever the supervisor decided: the last command of a run."""
-    loop.supervisor.T_cmd = 0.0
+    loop.supervisor.T_cmd = loop.supervisor.bound = 0.0
     loop.supervisor.flags = 0
     loop.supervisor.send = 1
     dismiss_belt(loop.links)

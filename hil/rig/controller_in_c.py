@@ -9,19 +9,21 @@ our node a third file calibrates its readings.
 import hashlib
 import math
 import re
+from collections.abc import Sequence
 from importlib import metadata, resources
 from pathlib import Path
 from string import Template
 
 import numpy as np
 
-from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
+from riderless.firmware_interface.devices.driver import Introduction
 from riderless.hil.controllers.controller import Controller
 from riderless.hil.controllers.lti import LTIController
-from riderless.hil.design.schedule import GainSchedule, needs_place
+from riderless.hil.design.schedule import GainSchedule
 from riderless.hil.loop.law import ESTIMATED_SIGNALS
 from riderless.hil.rig.certified import require_certificate
 from riderless.hil.rig.fitting import require_fitting
+from riderless.hil.rig.on_board import why_not_on_board
 from riderless.hil.rig.rig import Rig
 from riderless.models.array_types import Array
 from riderless.models.errors import InputError
@@ -80,17 +82,17 @@ def name_on_board(controller: Controller, rig: Rig) -> str:
     return _words(controller, rig)["name"]
 
 
-def why_not_on_board(controller: Controller, rig: Rig) -> str:
-    """Tell what keeps a controller from the node, which has neither a place nor references; empty if nothing does."""
-    if rig.drive is not None:
-        return f"its drive obeys a steer {rig.drive_kind}, and a node's controller commands a torque"
-    if rig.timing.delay != 1.0:
-        return f"it is for a delay of {rig.timing.delay:.4g} samples, and a node's controller has one of 1"
-    if needs_place(controller):
-        return "it uses heading and place, which the node does not know"
-    if [port.device for port in rig.ports if port.role & (ROLE_SENSORS | ROLE_DRIVE)] != ["node"]:
-        return "the rig has sensors or a drive beside the node"
-    return ""
+def require_on_board(rig: Rig, controller: Controller, devices: Sequence[Introduction]) -> None:
+    """Refuse a node that closes the loop with another controller, observer or calibration; raises InputError."""
+    if rig.closed_by == "computer":
+        return
+    wanted, found = name_on_board(controller, rig), [device.name for device in devices]
+    if wanted not in found:
+        raise InputError(
+            f"the node should have '{wanted}' on board, that is {controller.method} for {controller.bicycle.name} with "
+            f"observer and calibration of the rig '{rig.name}', found '{', '.join(found)}': export it again with "
+            "`riderless export --to c`, and flash it"
+        )
 
 
 def _words(controller: Controller, rig: Rig) -> dict[str, str]:

@@ -113,6 +113,7 @@ class _Loop(_Strict):
     clock: Literal["device", "host"] = "device"
     drive_lag_s: float = Field(default=0.005, ge=1e-4, lt=0.5)
     command_delay_s: float | None = Field(default=None, gt=0.0, lt=0.2)
+    closed_by: Literal["computer", "node"] = "computer"
     watchdog_s: float = 0.025  # its range is that of `require_time_outs`
     latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
     stop_proof: bool = True
@@ -295,6 +296,7 @@ class _RigFile(_Strict):
             losses=self.drive.losses(),
             command_delay=self.loop.command_delay_s,
             watchdog=self.loop.watchdog_s,
+            closed_by=self.loop.closed_by,
             x_imu=self.imu.x_m,
             z_imu=self.imu.z_m,
             calibration=self.calibration,

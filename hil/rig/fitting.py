@@ -19,6 +19,7 @@ from riderless.hil.loop.law import REFERENCES
 from riderless.hil.loop.limits import WATCHDOG_RANGE, Limit, Limits
 from riderless.hil.loop.place.settings import PlaceSettings
 from riderless.hil.loop.reference import Reference
+from riderless.hil.rig.on_board import require_closable
 from riderless.hil.rig.rig import Rig, RigPort
 from riderless.hil.rig.task import Task
 from riderless.models.errors import InputError
@@ -81,6 +82,7 @@ def require_task(rig: Rig, schedule: Controller, task: Task, linear: bool = Fals
     linear : bool
         The bicycle is the emulated one, with linear equations of motion.
     """
+    require_closable(rig, schedule, task)
     require_followed(schedule, task.reference)
     require_speeds_asked(rig, task.asked_speeds)
     require_playable_on(rig, task.excitation)

@@ -30,6 +30,7 @@ class _Drivers:
 
 
 _NUMBERS = ("rate", "drive_lag", "input_delay", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
+_WORDS = ("name", "clock", "closed_by", "std", "present", "heartbeat")
 _PARTS: dict[str, type[Any]] = {  # of some rigs only; runs of before have none
     "drive": InnerLoop,
     "losses": DriveLosses,
@@ -53,6 +54,7 @@ def rig_to_record(rig: Rig, calibration: Calibration) -> dict[str, Any]:
         "name": rig.name,
         "ports": rig.ports,
         "clock": rig.clock,
+        "closed_by": rig.closed_by,
         **{name: getattr(rig, name) for name in _NUMBERS},
         "std": dict(rig.std),
         **{key: part for key, part in parts.items() if part},
@@ -100,9 +102,7 @@ def rig_of_record(recorded: Mapping[str, Any], bicycle: Bicycle, calibration: Ca
     InputError, KeyError, TypeError
         It is no rig.
     """
-    settings = {
-        key: recorded[key] for key in ("name", "clock", "std", "present", "heartbeat", *_NUMBERS) if key in recorded
-    }
+    settings = {key: recorded[key] for key in (*_WORDS, *_NUMBERS) if key in recorded}
     settings["rules"] = recorded.get("rules", 1)
     require_rig_numbers(settings)
     if "ports" in recorded:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from riderless.firmware_interface.calibration import Calibration
 from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
-from riderless.firmware_interface.messages import COMMAND_KINDS
 from riderless.firmware_interface.node.layouts import PROTOCOL_VERSION
 from riderless.hil.rig.guard import guard_of_rig
+from riderless.hil.rig.on_board import command_kind
 from riderless.hil.rig.rig import Rig
 from riderless.models.errors import InputError
 
@@ -56,7 +56,12 @@ def _require_rate(rig: Rig, reported: Introduction, name: str) -> None:
 
 
 def _require_kind(rig: Rig, reported: Introduction, name: str) -> None:
-    if reported.obeys >> COMMAND_KINDS.index(rig.drive_kind) & 1 == 0:
+    if reported.obeys >> command_kind(rig) & 1 == 0 and rig.closed_by == "node":
+        raise InputError(
+            f"the node of the rig '{rig.name}' closes the loop, and '{reported.name}' has no controller on board: set "
+            'closed_by = "computer" in [loop] of the rig, or load firmware that has'
+        )
+    if reported.obeys >> command_kind(rig) & 1 == 0:
         raise InputError(
             f"the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind}, and '{reported.name}' does not: set "
             "its kind in [drive] of the rig to torque, or take another device"

@@ -61,6 +61,7 @@ class Rig:
     losses: DriveLosses = DriveLosses()  # of the drive, as a pull test found them
     command_delay: float | None = None  # s, from a sample to the moment its command is obeyed; None: one period
     watchdog: float = 0.025  # s, the drive's own time-out; 3 to 5 periods
+    closed_by: Literal["computer", "node"] = "computer"  # node: by a controller in C on board, the computer watches
     x_imu: float = 0.3  # m, on the rear frame, forward of the rear contact
     z_imu: float = -0.5  # m, negative above ground
     calibration: Mapping[str, Any] = field(default_factory=dict)  # keys of Calibration that this machine sets
@@ -89,6 +90,8 @@ class Rig:
                 f"the ports of a rig must carry {', '.join(ROLES)} once each, together or apart ('sensors' is the "
                 f"first three), found {carriers}: say in each [[port]] what it carries"
             )
+        if self.closed_by not in ("computer", "node"):
+            raise InputError(f"the loop of a rig is closed by computer or node, found '{self.closed_by}': choose one")
         self._require_place()
         self._require_speed_drive()
         self._require_losses()

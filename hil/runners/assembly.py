@@ -28,6 +28,7 @@ from riderless.hil.loop.plausibility import new_monitor
 from riderless.hil.loop.resting import RESTING
 from riderless.hil.loop.supervisor import NEWS, new_supervisor
 from riderless.hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
+from riderless.hil.rig.guard import guard_of_rig
 from riderless.hil.rig.rig import Rig
 from riderless.hil.rig.task import Task
 
@@ -74,7 +75,7 @@ def new_loop(
         observer=rig.observer.as_record(
             rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay, rig.drive, rig.rules
         ),
-        limits=rig.limits.as_record(rig.drive_kind),
+        limits=_limits(rig),
         tracking=reach_place(rig.place.as_record(rig.bicycle, rig.dt, rig.torque_gone)) if rig.place else no_place(),
         pace=reach_pace(rig.speed_drive.as_record(rig.limits.speed_max.value)) if rig.speed_drive else no_speed_drive(),
         asked_speeds=speed_corners(task.asked_speeds),
@@ -106,6 +107,14 @@ def new_loop(
         pulse=pulse,
         orders=orders,
     )
+
+
+def _limits(rig: Rig) -> np.void:
+    """Limits of the rig, a record of LIMITS; with that of the node's steps where its controller closes the loop."""
+    limits = rig.limits.as_record(rig.drive_kind)
+    if rig.closed_by == "node":
+        limits["node_step"] = 1e-3 * guard_of_rig(rig, rig.calibrated()).as_record()["torque_step_mNm"]
+    return limits
 
 
 def _law_record(law: Law) -> np.void:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from riderless.firmware_interface.kernels import njit
+from riderless.firmware_interface.messages import COMMAND_KIND_BOUND
 from riderless.firmware_interface.node.rules import open_session
 from riderless.firmware_interface.twins.faults import TO_NODE, Faults
 from riderless.firmware_interface.twins.faulty_link import fetch, post
@@ -30,6 +31,7 @@ from riderless.firmware_interface.twins.quick import QUICK_TWIN, hear_quick, qui
 from riderless.firmware_interface.twins.speed.belt import BELT_TWIN, move_belt
 from riderless.firmware_interface.twins.speed.speaking import hear_speed_drive, tell_speed_drive
 from riderless.firmware_interface.twins.virtual_node import NodeConfig
+from riderless.hil.loop.on_board import BoardController, ask_board_controller, no_board_controller
 from riderless.hil.loop.tick import LoopState, tick
 from riderless.hil.loop.tick_record import TICK
 from riderless.hil.loop.wire_tape import Wire, new_tape, new_wire, tape_length, write_tape
@@ -97,6 +99,7 @@ class LockstepBench(NamedTuple):
     place: np.void  # that sensor, a record of PLACE_TWIN; all zero where there is none
     belt: np.void  # of a treadmill, a record of BELT_TWIN; all zero where there is none
     devices: np.ndarray  # (m,) QUICK_TWIN, beside our node; often none
+    board: BoardController  # on the node; asked in a session of its kind alone
     wiring: np.void  # a record of WIRING
     k: np.ndarray  # (1,) i8, sampling instant
 
@@ -109,6 +112,7 @@ def new_bench(
     belt: np.void | None = None,
     devices: np.ndarray | None = None,
     wiring: np.void | None = None,
+    board: BoardController | None = None,
 ) -> LockstepBench:
     """Make plant, node, sensor of place, treadmill and other devices as after power-up and a HELLO.
 
@@ -123,6 +127,8 @@ def new_bench(
         Other devices.
     wiring : record of WIRING
         Which port is whose; by default the node's, then that of a sensor of place, then that of a treadmill.
+    board : BoardController or None
+        That closes the loop on the node.
     """
     if wiring is None:
         wiring = np.zeros(1, WIRING)[0]
@@ -131,7 +137,8 @@ def new_bench(
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
     if config.guard is not None:
         node.firmware["guard"] = config.guard.as_record()
-    open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
+    kind = int(plant.p[0]["servo"]["kind"]) if board is None else COMMAND_KIND_BOUND
+    open_session(node.firmware, SIMULATED_SESSION, kind)
     return LockstepBench(
         p=plant.p,
         s=plant.s,
@@ -143,6 +150,7 @@ def new_bench(
         place=np.zeros(1, PLACE_TWIN)[0] if place is None else place,
         belt=np.zeros(1, BELT_TWIN)[0] if belt is None else belt,
         devices=np.zeros(0, QUICK_TWIN) if devices is None else devices,
+        board=no_board_controller() if board is None else board,
         wiring=wiring,
         k=np.zeros(1, np.int64),
     )
@@ -242,6 +250,8 @@ def exchange_bytes(loop, bench, bus, dt, row, tape, length):
     awake = True
     if wiring.node >= 0:
         awake = sampling_instant(node, bench.readings, bus, t, t)
+        if awake:
+            ask_board_controller(bench.board, node.firmware)
         wire.n_rx[wiring.node] = fetch(node.up, t, wire.rx[wiring.node])
     for i in range(bench.devices.size):
         port = bench.devices[i].port
@@ -298,6 +308,7 @@ def run_in_lockstep(
     belt: np.void | None = None,
     devices: np.ndarray | None = None,
     wiring: np.void | None = None,
+    board: BoardController | None = None,
 ) -> None:
     """Run tick and plant in turn until the operator has finished.
 
@@ -323,7 +334,7 @@ def run_in_lockstep(
         Sensor of place behind the second port.
     belt : record of BELT_TWIN or None
         Treadmill behind the last port.
-    devices, wiring
+    devices, wiring, board
         As of `new_bench`.
 
     Raises
@@ -331,7 +342,7 @@ def run_in_lockstep(
     InputError
         When the operator has not finished within ``longest``.
     """
-    bench, dt = new_bench(plant, config, faults, place, belt, devices, wiring), 1.0 / config.rate_hz
+    bench, dt = new_bench(plant, config, faults, place, belt, devices, wiring, board), 1.0 / config.rate_hz
     tape = new_tape(len(bench.wire.n_rx), TICKS_PER_BATCH)
     diary = new_diary(0)
     with operator.heeding_signals():

@@ -19,7 +19,7 @@ from riderless.firmware_interface.calibration import Calibration
 from riderless.firmware_interface.devices.driver import DeviceRequirements, Introduction
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from riderless.firmware_interface.devices.registry import device
-from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
+from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
 from riderless.firmware_interface.node.guard_limits import GuardLimits
 from riderless.firmware_interface.port import SerialPort
 from riderless.firmware_interface.udp_port import open_line
@@ -32,7 +32,9 @@ from riderless.hil.logs.log import read_run
 from riderless.hil.logs.writer import RunWriter
 from riderless.hil.loop.tick import LoopState
 from riderless.hil.rig.armable import require_time_outs
+from riderless.hil.rig.controller_in_c import require_on_board
 from riderless.hil.rig.guard import guard_of_rig
+from riderless.hil.rig.on_board import command_kind
 from riderless.hil.rig.reported_values import calibrated_by, require_bounded, require_scales
 from riderless.hil.rig.rig import Rig
 from riderless.hil.rig.task import Task
@@ -147,6 +149,7 @@ def run_prepared(
     if rig.present:
         operator.require_presence(_attendance(rig, feed))
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
+        require_on_board(rig, schedule, devices)
         loop = new_loop(rig, schedule, calibration.as_record(), devices, task)
         header = new_header(
             rig,
@@ -260,7 +263,7 @@ def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introductio
     for wired, port in zip(rig.ports, ports, strict=True):
         driver = device(wired.device)
         nonce = 1 + secrets.randbelow(2**32 - 1)
-        kind = COMMAND_KINDS.index(rig.drive_kind) if wired.role & ROLE_DRIVE else COMMAND_KIND_TORQUE
+        kind = command_kind(rig) if wired.role & ROLE_DRIVE else COMMAND_KIND_TORQUE
         guard = partial(_guard_of_node, rig)
         wants = DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings), nonce, kind, guard)
         introductions.append(driver.introduce(port, wants))

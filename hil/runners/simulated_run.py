@@ -17,6 +17,7 @@ from riderless.hil.logs.header import RunHeader, new_header
 from riderless.hil.logs.log import Run, RunRecorder
 from riderless.hil.logs.writer import RunWriter
 from riderless.hil.loop.excitation import Excitation
+from riderless.hil.loop.on_board import board_controller
 from riderless.hil.loop.reference import Reference
 from riderless.hil.rig.armable import require_armable
 from riderless.hil.rig.fitting import emulated_rig, require_fitting, require_task
@@ -293,6 +294,9 @@ class _Ride:
         self._told = {"scenario": scenario, "emulation": emulation}
         self._loop = new_loop(rig, schedule, self._calibration.as_record(), self._devices.introductions, task)
         self._plant = emulated_plant(rig, scenario, emulation)
+        self._board = None
+        if rig.closed_by == "node":
+            self._board = board_controller(new_loop(rig, schedule, self._calibration.as_record()))
         self._place, self._belt = emulated_place(rig, scenario, emulation), emulated_belt(rig, emulation)
 
     def header(self, label: str, extra: Mapping[str, Any] | None = None) -> RunHeader:
@@ -326,6 +330,7 @@ class _Ride:
             belt=self._belt,
             devices=self._devices.twins,
             wiring=self._devices.wiring,
+            board=self._board,
         )
         for twin in self._devices.hosted:
             twin.require_no_error()

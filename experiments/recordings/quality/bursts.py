@@ -52,9 +52,16 @@ def came_in_bursts(came: Array) -> bool:
 def answered_one_of(header: RunHeader, came: Array) -> float:
     """Count samples for each that was answered, from `arrivals`; 1 where theory has no loop that is as much slower.
 
-    A law with states of its own goes on in every tick, samples or not: its loop keeps the rig's rate.
+    A law with states of its own goes on in every tick, samples or not: its loop keeps the rig's rate. So does one on
+    the node, which answers each sample that it takes.
     """
-    if not came_in_bursts(came) or header.excitation.releases or header.controller == "off" or header.schedule.states:
+    if (
+        header.closed_by == "node"
+        or not came_in_bursts(came)
+        or header.excitation.releases
+        or header.controller == "off"
+        or header.schedule.states
+    ):
         return 1.0
     _, with_one, samples, _ = came
     return float(samples / with_one)
@@ -83,6 +90,8 @@ def mean_lateness(run: Run, came: Array, bridged: Array, one_of: float) -> float
     one_of : float
         As of `answered_one_of`: a slower loop holds each command for longer by itself.
     """
+    if run.header.closed_by == "node":  # no line between its samples and its torque
+        return 0.0
     rate = run.header.rig.rate
     periods = _lateness_in_bursts(run) if came_in_bursts(came) else None
     late = mean_hold(bridged, rate) if periods is None else periods / rate

@@ -30,12 +30,12 @@ NO_GOOD = tuple(
 )  # two readings of the roll gyro in a row
 
 
-def ridden(monkeypatch, *faults):
+def ridden(monkeypatch, *faults, **rig):
     """Run of 10 s with faults of the line and the node."""
     whole = lockstep.run_in_lockstep
     with monkeypatch.context() as played:
         played.setattr(lockstep, "run_in_lockstep", lambda *some, **more: whole(*some, **more, faults=faults))
-        rig = Rig(load_bicycle("Silver"))
+        rig = Rig(load_bicycle("Silver"), **rig)
         gains = design(rig.bicycle, "lqr", (3.0, 4.0, 5.0), rig.timing)
         return simulate(
             rig.bicycle, gains, speed=4.0, kicks=[Kick(3.0, impulse=2.0)], duration=10.0, rig=rig, model="linear"
@@ -139,3 +139,15 @@ def test_a_drive_that_makes_too_little_is_rejected_though_samples_come_in_bursts
     monkeypatch.setattr(simulate_study, "SteerDrive", lambda: SteerDrive(gain=0.9))
     campaign = StudyCampaign(95200, 0, "Rigid", "bursts 16 ms", "lean", 1.0, "single_mode")
     assert ask_verdict(campaign).p < 1e-3
+
+
+@pytest.mark.parametrize("fault", [Fault(FaultKind.BURST, 0.016, start=UNDER_CONTROL), LOST])
+def test_of_a_loop_that_the_node_closed_nothing_is_late(monkeypatch, fault):
+    """What the line loses or delays on its way to the log delays no torque."""
+    run = ridden(monkeypatch, fault, closed_by="node")
+    response, rig = response_of_run(run), run.header.rig
+    assert response.theory.known_delay == rig.obeyed_after == rig.dt
+    assert theory_of(run.header, rig.bicycle, sampled_rows(run.ticks)).known_delay == rig.dt
+    (remark,) = [remark for remark in response.remarks if "missing" in remark]
+    assert "The node closed the loop" in remark
+    assert not told(response)

@@ -3,7 +3,7 @@
 import random
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from riderless.firmware_interface.node.rules import (
 )
 from riderless.firmware_interface.twins.c_node import SOURCES, FirmwareInC
 from riderless.hil.controllers.controller import Controller
-from riderless.hil.loop.on_board import ask_board_controller, new_board_controller
+from riderless.hil.loop.on_board import ask_board_controller, board_controller
 from riderless.hil.rig.controller_in_c import controller_in_c
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.assembly import new_loop
@@ -73,7 +73,8 @@ class Pair:
         calibration = as_told(rig)
         self.python, self.c = (new_firmware(calibration, round(rig.rate), controller=True) for _ in range(2))
         self.decoder, self.core = new_decoder(), FirmwareInC(self.c, library)
-        self.board = new_board_controller(new_loop(rig, controller, calibration.as_record()))
+        self._loop = lambda: new_loop(rig, controller, calibration.as_record())
+        self.board, self.session = board_controller(self._loop()), 0
 
     def step(self, t: float, line: bytes, faults: int, readings: np.ndarray) -> None:
         for firmware in (self.python, self.c):
@@ -84,6 +85,8 @@ class Pair:
         assert self.core.latch(t) == T
         assert said(self.core.hello) == said(firmware_hello, self.python)
         firmware_measure(self.python, readings, 24.0)
+        if self.session != self.python["session"]:
+            self.board, self.session = board_controller(self._loop()), int(self.python["session"])
         ask_board_controller(self.board, self.python)
         assert said(self.core.sample, readings, 24.0) == said(encode_sample, self.python["raw"])
         assert self.core.state.wish == self.python["wish"]
@@ -91,24 +94,32 @@ class Pair:
             assert self.c[name] == self.python[name], name
 
 
-def instants(rig: Rig, n: int, seed: int) -> Iterator[tuple[float, bytes, int, np.ndarray]]:
-    """What comes at each instant: time, bytes, faults and readings; of no bicycle, now and then beyond a scale."""
+def instants(rig: Rig, n: int, seed: int, session: Callable[[], int]) -> Iterator[tuple[float, bytes, int, np.ndarray]]:
+    """What comes at each instant: time, bytes, faults and readings; of no bicycle, now and then beyond a scale.
+
+    Every 300 instants begins a new session; ``session`` tells its number.
+    """
     rng, noise = random.Random(seed), np.random.default_rng(seed)
-    guard = GuardLimits(steer=1.1, lean=0.7, torque_step=2.0, rate_hz=round(rig.rate), calibration=rig.calibrated())
-    request = reference_codec.HelloRequest(1, 99, COMMAND_KIND_BOUND, *guard.as_fields())
-    yield 4270.0, reference_codec.encode(request), 0, noise.normal(size=9)
-    session = 99  # the salt is zero
+    guard = GuardLimits(steer=1.4, lean=0.9, torque_step=14.0, rate_hz=round(rig.rate), calibration=rig.calibrated())
     stage, enable, bound, speed = 0, 0, 0, 4.0
-    for k in range(1, n):
-        if k % 40 == 0:
+    for k in range(n):
+        if k % 60 == 0:
             stage, bound = rng.choice([(0, 0), (1, 0), (2, 7000), (2, 7000), (2, 300), (2, -50), (3, 7000)])
-            enable = COMMAND_ENABLE if stage and rng.random() < 0.9 else COMMAND_CLEAR
             speed = rng.uniform(0.0, 9.0)
-        flags = enable | stage << 2 | COMMAND_KIND_BOUND << 4
-        command = reference_codec.Command(k & 0xFFFF, bound, 15, k - 1, session, flags)
-        line = b"" if rng.random() < 0.1 else reference_codec.encode(command)
-        size = 30.0 if rng.random() < 0.02 else 1.0
-        readings = size * noise.normal(size=9) * [0.3, 0.3, 0.3, 1.0, 1.0, 1.0, 0.2, 0.0, 2.0]
+        enable = COMMAND_ENABLE if k % 60 > 3 and k % 300 < 290 else COMMAND_CLEAR
+        command = reference_codec.Command(
+            k & 0xFFFF, bound, 15, k - 1 & 0xFFFFFFFF, session(), enable | stage << 2 | COMMAND_KIND_BOUND << 4
+        )
+        line = (
+            b""
+            if 30 < k % 60 < min(30 + 0.04 * rig.rate, 59) or rng.random() < 0.05
+            else reference_codec.encode(command)
+        )
+        if k % 300 == 0:
+            request = reference_codec.HelloRequest(k & 0xFFFF, k + 99, COMMAND_KIND_BOUND, *guard.as_fields())
+            line = reference_codec.encode(request)
+        size = 30.0 if rng.random() < 0.005 else 1.0
+        readings = size * noise.normal(size=9) * [0.2, 0.3, 0.3, 1.0, 1.0, 1.0, 0.1, 0.0, 2.0]
         readings[7] = speed / rig.calibrated().wheel_radius
         yield 4270.0 + k * rig.dt, line, rng.choice([0] * 400 + [1, 2, 4]), readings
 
@@ -119,7 +130,7 @@ def spoken(library: Path, rig: Rig, n: int, seed: int = 1) -> tuple[bytes, bytes
     core = FirmwareInC(firmware, library)
     start = struct.pack("<II", core.state.salt, core.state.seq)
     written, told = [bytes(core._identity), bytes(core._start), start], []
-    for t, line, faults, readings in instants(rig, n, seed):
+    for t, line, faults, readings in instants(rig, n, seed, lambda: core.state.session):
         firmware["faults"] = faults
         hear(core, line)
         core.latch(t)
@@ -133,8 +144,11 @@ def spoken(library: Path, rig: Rig, n: int, seed: int = 1) -> tuple[bytes, bytes
 def wishes_of(library: Path, controller: Controller, rig: Rig, n: int, seed: int = 1) -> np.ndarray:
     """Wishes of the node in C [mN m] at each instant, which are those of the tick's own functions."""
     pair, wishes = Pair(library, controller, rig), []
-    for instant in instants(rig, n, seed):
+    enabled = 0
+    for instant in instants(rig, n, seed, lambda: int(pair.python["session"])):
         pair.step(*instant)
         wishes.append(int(pair.core.state.wish))
-    assert pair.c["enabled"] or pair.c["commands"] > n // 2
+        enabled += int(pair.c["value"] != 0.0)
+    assert enabled > n // 8
+    assert pair.c["trips"] > 3
     return np.array(wishes)
