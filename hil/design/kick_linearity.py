@@ -31,6 +31,7 @@ def kick_nonlinearity(loop: SampledLoop, v: float) -> float:
         inputs[k, columns] = rows @ x
         x = W @ x
         linear[k] = x[U_PREV]
-    wishes = try_law(loop.schedule.law(), np.zeros((n, len(loop.schedule.states))), inputs, ride=n).wishes
+    law = loop.schedule.law()
+    wishes = try_law(law, np.zeros((n, law.states)), inputs, ride=n).wishes
     off, largest = np.max(np.abs(wishes - linear)), np.max(np.abs(linear))
     return float(off / largest) if largest > 0.0 else (np.inf if off > 0.0 else 0.0)
