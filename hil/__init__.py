@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from riderless.hil.controllers.compiled import read_law as read_law
     from riderless.hil.controllers.law_file import name_law as name_law
     from riderless.hil.controllers.lti import LTIController as LTIController
+    from riderless.hil.controllers.network import NetworkController as NetworkController
     from riderless.hil.design.compensators.methods import design_compensator as design_compensator
     from riderless.hil.design.control_systems import ControlSystems as ControlSystems
     from riderless.hil.design.control_systems import control_systems as control_systems

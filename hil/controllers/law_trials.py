@@ -47,6 +47,8 @@ def try_law(law: Law, states: Array, rows: Array, ride: int = 1) -> Trial:
     ride : int
         Steps in which the state goes on.
     """
+    if np.shape(states) != (len(rows), law.states):  # the law would write beyond its memory
+        raise ValueError(f"wanted states ({len(rows)}, {law.states}), found {np.shape(states)}")
     signals, reference, wish = np.zeros(1, LOOP_SIGNALS), np.zeros(1, LOOP_REFERENCE), np.zeros(1, WISH)
     record, trial = np.zeros(1, LOOP_LAW)[0], Trial(np.zeros(len(rows)), np.array(states, float), np.zeros(len(rows)))
     record["step"] = law.step

@@ -27,6 +27,7 @@ CONTROLLERS = {
     "riderless steer lane schedule 1": ("riderless.hil.design.schedule", "GainSchedule"),
     "riderless state space 1": ("riderless.hil.controllers.lti", "LTIController"),
     "riderless steer state space 1": ("riderless.hil.controllers.lti", "LTIController"),
+    "riderless network 1": ("riderless.hil.controllers.network", "NetworkController"),
     "riderless compiled law 1": ("riderless.hil.controllers.compiled", "CompiledController"),
 }
 _USUAL = "riderless gain schedule 1"  # whose reader says what is wrong with a file of no kind

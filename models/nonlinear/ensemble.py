@@ -156,6 +156,21 @@ class Ensemble:
         ]
         return cls(bicycles, np.array([q for q, _ in rows]), np.array([u for _, u in rows]))
 
+    def picked(self, rows: NDArray[np.int64]) -> "Ensemble":
+        """Make an ensemble of the bicycles in these rows, each in its present state."""
+        other = object.__new__(Ensemble)
+        other.n, other._packed = len(rows), self._packed[rows]
+        other._p = _in_lanes(other._packed)
+        other._x = _in_lanes(_rows(self._x, _STATES, self.n)[rows])
+        return other
+
+    def restart(self, places: NDArray[np.int64], starts: "Ensemble", rows: NDArray[np.int64]) -> None:
+        """Let the bicycles in ``places`` (m,) begin anew, as those in ``rows`` (m,) of another ensemble stand."""
+        self._packed[places] = starts._packed[rows]
+        for width, flat, source in ((_PARAMETERS, self._p, starts._p), (_STATES, self._x, starts._x)):
+            blocks, others = flat.reshape(-1, width, LANES), source.reshape(-1, width, LANES)
+            blocks[places // LANES, :, places % LANES] = others[rows // LANES, :, rows % LANES]
+
     def advance(self, dt: float, steps: int, torque: ArrayLike = 0.0) -> None:
         """Ride on for ``steps`` fourth-order steps of ``dt`` [s].
 
