@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from riderless.experiments.datatypes import Window as Window
     from riderless.experiments.emulation.certify import Certification as Certification
     from riderless.experiments.emulation.certify import certify as certify
+    from riderless.experiments.emulation.environment import BicycleEnv as BicycleEnv
+    from riderless.experiments.emulation.environment import BicycleVectorEnv as BicycleVectorEnv
     from riderless.experiments.emulation.margins import margins as margins
     from riderless.experiments.recordings.foreign.frame import read_frame as read_frame
     from riderless.experiments.recordings.read import find_recordings as find_recordings
