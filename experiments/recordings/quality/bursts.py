@@ -55,13 +55,9 @@ def answered_one_of(header: RunHeader, came: Array) -> float:
     A law with states of its own goes on in every tick, samples or not: its loop keeps the rig's rate. So does one on
     the node, which answers each sample that it takes.
     """
-    if (
-        header.closed_by == "node"
-        or not came_in_bursts(came)
-        or header.excitation.releases
-        or header.controller == "off"
-        or header.schedule.states
-    ):
+    if header.closed_by == "node":
+        return 1.0
+    if not came_in_bursts(came) or header.excitation.releases or header.controller == "off" or header.schedule.states:
         return 1.0
     _, with_one, samples, _ = came
     return float(samples / with_one)

@@ -19,7 +19,7 @@ STATED = {name: {"value": getattr(Limits(), name).value, "reason": "as always"} 
 def test_every_limit_has_a_value_a_unit_and_a_reason_and_reaches_the_compiled_code():
     limits = Limits()
     record = limits.as_record()
-    assert set(LIMITS.names) == {*limits.as_dict(), "kind", "command", "command_change"}
+    assert set(LIMITS.names) == {*limits.as_dict(), "kind", "command", "command_change", "node_step"}
     assert (record["kind"], record["command"], record["command_change"]) == (0, record["torque"], record["torque_rate"])
     for name, entry in limits.as_dict().items():
         assert record[name] == entry["value"]
