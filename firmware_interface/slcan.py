@@ -27,6 +27,7 @@ EXTENDED, REMOTE = 1, 2  # bits of a frame's kind
 
 _END, _BELL = 13, 7
 _LONGEST = 30  # bytes of a line: T, eight digits, the length, sixteen digits, four of time
+_CAPITAL = np.int64(55)  # A, less ten
 _T, _BIG_T, _R, _BIG_R = (ord(letter) for letter in "tTrR")
 
 
@@ -117,15 +118,35 @@ def write_frame(out, n, identifier, extended, data, size):
     out[n] = _BIG_T if extended else _T
     digits = 8 if extended else 3
     for i in range(digits):
-        out[n + 1 + i] = _digit((identifier >> (4 * (digits - 1 - i))) & 15)
+        digit = (identifier >> (4 * (digits - 1 - i))) & 15
+        out[n + 1 + i] = 48 + digit if digit < 10 else _CAPITAL + digit
     n += 1 + digits
     out[n] = 48 + size
-    for i in range(size):
-        byte = (data >> (8 * i)) & 0xFF
-        out[n + 1 + 2 * i], out[n + 2 + 2 * i] = _digit(byte >> 4), _digit(byte & 15)
-    n += 1 + 2 * size
+    n = put_hex(out, n + 1, data, size, _CAPITAL)
     out[n] = _END
     return n + 1
+
+
+@njit(cache=True, nogil=True)
+def put_hex(out, n, value, size, ten):
+    """Append bytes, the lowest first, as hexadecimal digits; returns where they end. Runs inside the tick.
+
+    Parameters
+    ----------
+    out : uint8 array
+    n : int
+    value : int
+    size : int
+        Bytes.
+    ten : int
+        Letter of the digit ten, less ten: of a capital or a small A.
+    """
+    for i in range(size):
+        for shift in (4, 0):
+            digit = (np.int64(value) >> (8 * i + shift)) & 15
+            out[n] = 48 + digit if digit < 10 else ten + digit
+            n += 1
+    return n
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -173,7 +194,7 @@ def _read_line(receiver):
     identifier, size = np.int64(0), np.int64(0)
     if good:
         for i in range(1, head - 1):
-            value = _value(line[i])
+            value = hex_value(line[i])
             good &= value >= 0
             identifier = identifier << 4 | value
         size = np.int64(line[head - 1]) - 48
@@ -181,7 +202,7 @@ def _read_line(receiver):
         good &= 0 <= size <= 8 and (n == head + digits or n == head + digits + _STAMP)
         if good:
             for i in range(head, n):
-                good &= _value(line[i]) >= 0
+                good &= hex_value(line[i]) >= 0
     if not good:
         receiver.frames_bad_crc += 1
         receiver.bytes_skipped += n
@@ -189,17 +210,12 @@ def _read_line(receiver):
     receiver.frames_ok += 1
     size = np.int64(0) if kind & REMOTE else size
     for i in range(size):
-        line[i] = _value(line[head + 2 * i]) << 4 | _value(line[head + 1 + 2 * i])
+        line[i] = hex_value(line[head + 2 * i]) << 4 | hex_value(line[head + 1 + 2 * i])
     return size, kind, identifier
 
 
 @njit(cache=True, nogil=True)
-def _digit(value):
-    return 48 + value if value < 10 else 55 + value
-
-
-@njit(cache=True, nogil=True)
-def _value(digit):
+def hex_value(digit):
     """Value of a hexadecimal digit; -1 if it is none. Runs inside the tick."""
     if 48 <= digit <= 57:
         return np.int64(digit) - 48

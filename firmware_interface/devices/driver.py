@@ -3,6 +3,7 @@
 There is one `DEVICE` in each file that the registry names, and in each driver from outside.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -67,6 +68,25 @@ class Introduction:
     steer_limit: float | None = None  # rad of the encoder's shaft, from straight ahead
     lean_limit: float | None = None  # rad
     torque_step: float | None = None  # N m, change of torque per instant
+
+
+def require_positive(device: str, settings: DeviceSettings, *names: str) -> None:
+    """Refuse settings that are no positive numbers; raises DeviceError."""
+    for name in names:
+        if not 0.0 < settings[name] < math.inf:
+            raise DeviceError(
+                f"{name} of the {device} must be positive, found {settings[name]:g}: correct it under its [[port]]"
+            )
+
+
+def require_whole(device: str, settings: DeviceSettings, **numbers: range) -> None:
+    """Refuse settings that are no whole numbers of their range; raises DeviceError."""
+    for name, known in numbers.items():
+        if settings[name] not in known:
+            raise DeviceError(
+                f"{name} of the {device} is a whole number from {known[0]} to {known[-1]}, found {settings[name]:g}: "
+                "correct it under its [[port]]"
+            )
 
 
 class Traffic(NamedTuple):

@@ -28,6 +28,8 @@ from riderless.firmware_interface.devices.driver import (
     ExampleMessage,
     Introduction,
     Traffic,
+    require_positive,
+    require_whole,
 )
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
 from riderless.firmware_interface.errors import DeviceError
@@ -41,7 +43,13 @@ from riderless.firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from riderless.firmware_interface.port import SerialPort, ask_and_listen
-from riderless.firmware_interface.slcan import bits_of_single, little_endian, single_at
+from riderless.firmware_interface.slcan import (
+    bits_of_single,
+    hex_value,
+    little_endian,
+    put_hex,
+    single_at,
+)
 
 MOTEUS_COUNTS_PER_TURN = 1e6  # steer counts made of a turn of its output
 _POSITION_MODE, _TIMED_OUT = 10, 11
@@ -58,6 +66,7 @@ _ON = np.frombuffer(bytes.fromhex("01000a0c0620") + struct.pack("<ff", math.nan,
 _ASKED = np.frombuffer(_QUERY, np.uint8)
 _LONGEST = 150  # bytes of a line that is kept; the adapter may put words behind a frame
 _DATA = np.int64(170)  # where a frame's bytes are put, behind the line that is coming in
+_SMALL = np.int64(87)  # the letter a, less ten
 _SERVO, _LIMIT, _FOREIGN = range(3)  # places in the link's memory
 
 
@@ -111,13 +120,7 @@ def _put_all(out, n, data):
 
 @njit(cache=True, nogil=True)
 def _put(out, n, value, size):
-    """Append bytes, the lowest first, as hexadecimal digits; returns where they end. Runs inside the tick."""
-    for i in range(size):
-        for shift in (4, 0):
-            digit = (np.int64(value) >> (8 * i + shift)) & 15
-            out[n] = 48 + digit if digit < 10 else 87 + digit
-            n += 1
-    return n
+    return put_hex(out, n, np.int64(value), np.int64(size), _SMALL)
 
 
 @njit(cache=True, nogil=True)
@@ -147,13 +150,13 @@ def _take_line(link):
         return _count_bad(receiver)
     at, identifier = np.int64(4), np.int64(0)
     while at < filled and line[at] != 32 and at < 12:
-        digit = _digit(line[at])
+        digit = hex_value(line[at])
         if digit < 0:
             return _count_bad(receiver)
         identifier, at = identifier << 4 | digit, at + 1
     at, size = at + 1, np.int64(0)
     while at + 1 < filled and line[at] != 32 and size < 64:
-        high, low = _digit(line[at]), _digit(line[at + 1])
+        high, low = hex_value(line[at]), hex_value(line[at + 1])
         if high < 0 or low < 0:
             return _count_bad(receiver)
         line[_DATA + size] = high << 4 | low
@@ -172,14 +175,6 @@ def _count_bad(receiver):
     receiver.frames_bad_crc += 1
     receiver.bytes_skipped += receiver.filled
     return 0
-
-
-@njit(cache=True, nogil=True)
-def _digit(letter):
-    if 48 <= letter <= 57:
-        return np.int64(letter) - 48
-    letter |= 32
-    return np.int64(letter) - 87 if 97 <= letter <= 102 else np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
@@ -223,11 +218,8 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         fault, or does something else than switch off at a time-out.
     """
     settings = wants.settings
-    if settings["servo_id"] not in range(1, 127):
-        raise DeviceError(f"servo_id of a moteus is a whole number from 1 to 126, found {settings['servo_id']:g}")
-    for name in ("gear_ratio", "torque_limit_Nm"):
-        if not 0.0 < settings[name] < math.inf:
-            raise DeviceError(f"{name} of a moteus must be positive, found {settings[name]:g}: correct it in the rig")
+    require_whole("moteus", settings, servo_id=range(1, 127))
+    require_positive("moteus", settings, "gear_ratio", "torque_limit_Nm")
     if wants.kind != COMMAND_KIND_TORQUE:
         raise DeviceError("a moteus is commanded a torque here: set kind of [drive] in the rig to torque")
     servo = _Servo(port, int(settings["servo_id"]))

@@ -35,6 +35,8 @@ from riderless.firmware_interface.devices.driver import (
     ExampleMessage,
     Introduction,
     Traffic,
+    require_positive,
+    require_whole,
 )
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
 from riderless.firmware_interface.devices.odrive_codes import (
@@ -334,22 +336,13 @@ def _require_sense(settings: DeviceSettings) -> None:
             f"firmware of an odrive_can is 0.5 (board v3.x) or 0.6 (S1, Pro), found {settings['firmware']:g}: correct "
             "it under its [[port]]"
         )
-    node = settings["node_id"]
-    if node not in range(_NODES):
-        raise DeviceError(
-            f"node_id of an odrive_can is a whole number from 0 to {_NODES - 1}, found {node:g}: correct it"
-        )
-    for name in (f"{value}_id" for value in _READ_BACK):
-        if settings[name] not in range(1 << 16 if settings["firmware"] == 0.6 else 1):
-            raise DeviceError(
-                f"{name} of an odrive_can is a whole number from 0 to 65535, and 0 with firmware 0.5, found "
-                f"{settings[name]:g}: correct it under its [[port]]"
-            )
-    for name in ("gear_ratio", "torque_limit_Nm", "torque_constant_Nm_A"):
-        if not 0.0 < settings[name] < math.inf:
-            raise DeviceError(
-                f"{name} of an odrive_can must be positive, found {settings[name]:g}: correct it under its [[port]]"
-            )
+    require_whole(
+        "odrive_can", settings, node_id=range(_NODES), **{f"{name}_id": range(1 << 16) for name in _READ_BACK}
+    )
+    given = [f"{name}_id" for name in _READ_BACK if settings[f"{name}_id"] != 0]
+    if given and settings["firmware"] == 0.5:
+        raise DeviceError(f"firmware 0.5 tells no value by a number, found {given[0]}: leave it out under its [[port]]")
+    require_positive("odrive_can", settings, "gear_ratio", "torque_limit_Nm", "torque_constant_Nm_A")
 
 
 def _version(port: SerialPort, heard: _Heard, is_06: bool) -> str:

@@ -9,7 +9,12 @@ import math
 from functools import reduce
 from operator import xor
 
-from riderless.firmware_interface.devices.driver import DeviceRequirements, DeviceSettings, Introduction
+from riderless.firmware_interface.devices.driver import (
+    DeviceRequirements,
+    DeviceSettings,
+    Introduction,
+    require_positive,
+)
 from riderless.firmware_interface.devices.odrive_codes import (
     AXIS_IDLE,
     CONTROL_MODES,
@@ -200,11 +205,7 @@ def _require_sense(settings: DeviceSettings) -> None:
             "an ODrive has axes 0 and 1, one for the steer and one for the wheel or -1 for none, found axis "
             f"{axis:g} and wheel_axis {wheel_axis:g}: correct them under its [[port]]"
         )
-    for name, unit in (("gear_ratio", ""), ("torque_limit_Nm", " N m")):
-        if not 0.0 < settings[name] < math.inf:
-            raise DeviceError(
-                f"{name} of an odrive must be positive, found {settings[name]:g}{unit}: correct it under its [[port]]"
-            )
+    require_positive("odrive", settings, "gear_ratio", "torque_limit_Nm")
     if not 0.0 <= settings["torque_constant_Nm_A"] < math.inf:
         raise DeviceError(
             "torque_constant_Nm_A of an odrive must be positive, or 0 for what the drive is set to, found "

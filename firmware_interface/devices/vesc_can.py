@@ -21,6 +21,7 @@ from riderless.firmware_interface.devices.driver import (
     ExampleMessage,
     Introduction,
     Traffic,
+    require_whole,
 )
 from riderless.firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
 from riderless.firmware_interface.devices.vesc import DEVICE as BY_SERIAL
@@ -158,9 +159,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         As `vesc.introduce`; and for another master on the bus.
     """
     settings = wants.settings
-    for name in ("vesc_id", "host_id"):
-        if settings[name] not in range(255):
-            raise DeviceError(f"{name} of a vesc_can is a whole number from 0 to 254, found {settings[name]:g}")
+    require_whole("vesc_can", settings, vesc_id=range(255), host_id=range(255))
     if settings["vesc_id"] == settings["host_id"]:
         raise DeviceError(f"vesc_id and host_id of a vesc_can must differ, found {settings['host_id']:g} for both")
     require_room_on_bus(_FRAMES * wants.rate, True, settings["bit_rate"], f"a VESC at {wants.rate:g} Hz")

@@ -13,6 +13,7 @@ from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.devices.moteus import MOTEUS_COUNTS_PER_TURN
 from riderless.firmware_interface.kernels import njit
 from riderless.firmware_interface.messages import COMMAND_KIND_TORQUE
+from riderless.firmware_interface.twins.can_adapter import drain_answer
 from riderless.firmware_interface.twins.compiled_twin import TRIPPED, CompiledTwin
 from riderless.firmware_interface.twins.quick import Quick
 from riderless.firmware_interface.twins.twin import TwinConfig
@@ -224,11 +225,7 @@ def _output(d, t):
 @njit(cache=True, nogil=True)
 def _tell(d, t, readings, out):
     """Write what it says by ``t`` [s]: answers alone; returns the number of bytes."""
-    for i in range(d.n_answer):
-        out[i] = d.answer[i]
-    n = d.n_answer
-    d.n_answer = 0
-    return n
+    return drain_answer(d, out)
 
 
 def _begin(record: np.void, config: TwinConfig) -> None:

@@ -175,7 +175,7 @@ def test_of_an_odrive_only_whole_batches_count():
         (
             odrive_wheel,
             {**ODRIVE, "wheel_radius_m": -1.0},
-            "wheel_radius_m of the odrive_wheel must be positive, found -1 m",
+            "wheel_radius_m of the odrive_wheel must be positive, found -1",
         ),
         (odrive_wheel, {**ODRIVE, "axis": 2.0}, "has axes 0 and 1, found axis 2"),
     ],

@@ -1,21 +1,16 @@
 """A moteus by its own adapter: frames of its maker, introductions and refusals, a line that is cut."""
 
-import json
 import re
 import struct
 
 import numpy as np
 import pytest
 
-from riderless.firmware_interface.calibration import Calibration
 from riderless.firmware_interface.devices import moteus
-from riderless.firmware_interface.devices.driver import DeviceRequirements, Introduction
-from riderless.firmware_interface.errors import DeviceError
+from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.messages import (
-    COMMAND,
     COMMAND_ENABLE,
     COMMAND_KIND_RATE,
-    COMMAND_KIND_TORQUE,
     STATUS_ENABLED,
     STATUS_FOREIGN,
     STATUS_WATCHDOG,
@@ -24,53 +19,20 @@ from riderless.firmware_interface.twins import moteus as twin_file
 from riderless.firmware_interface.twins.conformance import take
 from riderless.firmware_interface.twins.faults import Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
-from riderless.firmware_interface.twins.twin import TwinConfig
-from tests.firmware_interface.devices.bus_port import BusPort
-from tests.firmware_interface.devices.pairs import Pair
-from tests.paths import REFERENCE
+from tests.firmware_interface.devices.bus_bench import BusBench, known_frames
 
-DRIVER = moteus.DEVICE
-SETTINGS = DRIVER.settled(DRIVER.test_settings)
-
-
-def frames(**having):
-    known = json.loads((REFERENCE / "can_frames.json").read_text(encoding="utf-8"))["frames"]
-    ours = [(f["identifier"], f["data"], f["means"]) for f in known if f["device"] == "moteus"]
-    return [frame for frame in ours if set(having.values()) <= set(frame[2])]
-
-
-def config(settings=SETTINGS, faults=(), **changes):
-    calibration = Calibration(wheel_radius=0.3)
-    given = {"rate_hz": 200, "watchdog": 0.05, "torque_limit": 7.0, "kind": COMMAND_KIND_TORQUE, **changes}
-    return TwinConfig(carries=DRIVER.carries, calibration=calibration, settings=settings, faults=faults, **given)
-
-
-def introduced(twin_config=None, wanted=SETTINGS, others=b"", kind=COMMAND_KIND_TORQUE, port=None):
-    port = port or BusPort(twin_file.make(twin_config or config()), others, "fdcanusb")
-    return DRIVER.introduce(port, DeviceRequirements(rate=200, watchdog=0.05, settings=wanted, kind=kind)), port
-
-
-def refused(*args, **kwargs):
-    with pytest.raises(DeviceError) as caught:
-        introduced(*args, **kwargs)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+BENCH = BusBench(moteus, twin_file, "fdcanusb")
+SETTINGS, config, introduced, refused = BENCH.settings, BENCH.config, BENCH.introduced, BENCH.refused
+spoken, tell = BENCH.spoken, BENCH.tell
 
 
 def linked(introduction=Introduction("x", scale=2.0)):
-    return DRIVER.new_link(SETTINGS, DRIVER.carries, 0.005, introduction)
+    return BENCH.linked(introduction)
 
 
-def spoken(link, value=0.0, flags=0, send=1):
-    command, out = np.zeros(1, COMMAND)[0], np.zeros(256, np.uint8)
-    command["T_cmd"], command["flags"], command["expiry_ms"] = value, flags, 50
-    return out[: DRIVER.speak(link, command, send, out)].tobytes()
-
-
-def tell(link, port, periods, **how):
-    """Let periods of the loop pass."""
-    for _ in range(periods):
-        take(link, port.step(spoken(link, **how)) + b"".join(port.step() for _ in range(4)))
+def frames(**having):
+    ours = [(f["identifier"], f["data"], f["means"]) for f in known_frames("moteus")]
+    return [frame for frame in ours if set(having.values()) <= set(frame[2])]
 
 
 def answer_of(twin, identifier, data):
@@ -142,12 +104,8 @@ def test_a_timeout_that_does_not_switch_off():
 
 
 def test_silence_another_servo_another_device_and_a_fault():
-    silent = twin_file.make(config())
-    silent.instant = silent.hear = lambda *_: b""
-    assert "nothing came; is this the fdcanusb's port" in refused(port=BusPort(silent))
-    other = twin_file.make(config())
-    other.instant = lambda *_: b"z\r\n"
-    assert "an slcan adapter does not do" in refused(port=BusPort(other))
+    assert "nothing came; is this the fdcanusb's port" in refused(port=BENCH.saying())
+    assert "an slcan adapter does not do" in refused(port=BENCH.saying(b"z\r\n"))
     assert "only servo 5 is heard" in refused(config({**SETTINGS, "servo_id": 5.0}), others=b"rcv 500 20000a\r\n")
     assert "found mode 1, fault 33" in refused(config(faults=(Fault(Kind.DRIVE_TRIPS),)))
     assert "from 1 to 126, found 0" in refused(wanted={**SETTINGS, "servo_id": 0.0})
@@ -156,11 +114,7 @@ def test_silence_another_servo_another_device_and_a_fault():
 
 def test_another_master_before_and_in_the_loop():
     assert "found master 2: end it" in refused(others=b"rcv 8201 01000a\r\n")
-    pair = Pair("moteus")
-    pair.enable()
-    pair.pending += b"rcv 8201 01000a\r\n"
-    pair.periods(2, flags=COMMAND_ENABLE)
-    assert pair.raw["status"] & STATUS_FOREIGN
+    assert BENCH.status_after(b"rcv 8201 01000a\r\n") & STATUS_FOREIGN
 
 
 def test_a_cut_line_ends_the_torque_within_100_ms_and_latches():
@@ -168,10 +122,7 @@ def test_a_cut_line_ends_the_torque_within_100_ms_and_latches():
     link = linked(introduction)
     tell(link, port, 40, value=2.0, flags=COMMAND_ENABLE)
     assert pytest.approx(2.0) == port.twin.T
-    cut = port.k
-    while port.twin.T != 0.0:
-        port.step()
-        assert port.k - cut <= 100, "steps of 1 ms"
+    BENCH.cut(port)
     tell(link, port, 4, value=2.0, flags=COMMAND_ENABLE)
     assert port.twin.T == 0.0
     assert link["raw"]["status"] == STATUS_WATCHDOG

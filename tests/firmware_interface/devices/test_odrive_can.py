@@ -1,6 +1,5 @@
 """An ODrive over CAN: frames of its makers, introductions and refusals, all kinds of command, a line that is cut."""
 
-import json
 import struct
 from dataclasses import replace
 
@@ -8,13 +7,10 @@ import numpy as np
 import pytest
 
 from riderless.firmware_interface import slcan
-from riderless.firmware_interface.calibration import Calibration
 from riderless.firmware_interface.devices import odrive_can
-from riderless.firmware_interface.devices.driver import DeviceRequirements, Introduction
+from riderless.firmware_interface.devices.driver import Introduction
 from riderless.firmware_interface.devices.registry import device
-from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import (
-    COMMAND,
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
     COMMAND_KIND_RATE,
@@ -26,56 +22,28 @@ from riderless.firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from riderless.firmware_interface.slcan import CanFrame
+from riderless.firmware_interface.twins import odrive_can as twin_file
 from riderless.firmware_interface.twins.conformance import take
 from riderless.firmware_interface.twins.faults import Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
-from riderless.firmware_interface.twins.odrive_can import make
-from riderless.firmware_interface.twins.twin import TwinConfig
-from tests.firmware_interface.devices.bus_port import BusPort
+from tests.firmware_interface.devices.bus_bench import BusBench, BusPort, can_frames_of
 from tests.firmware_interface.devices.pairs import Pair
-from tests.paths import REFERENCE
 
-DRIVER = odrive_can.DEVICE
-SETTINGS = DRIVER.settled(DRIVER.test_settings)
+BENCH = BusBench(odrive_can, twin_file)
+FRAMES = can_frames_of("odrive")
+SETTINGS, config, introduced, refused = BENCH.settings, BENCH.config, BENCH.introduced, BENCH.refused
+linked, spoken, tell = BENCH.linked, BENCH.spoken, BENCH.tell
 ONE_OF_06 = {**SETTINGS, "firmware": 0.6}
 OF_MASTER = {"set state", "set modes", "set rate", "set angle", "question"}
 
 
-def frames():
-    known = json.loads((REFERENCE / "can_frames.json").read_text(encoding="utf-8"))["frames"]
-    return [
-        (CanFrame(int(f["identifier"], 16), bytes.fromhex(f["data"]), f["extended"]), f["means"])
-        for f in known
-        if f["device"] == "odrive"
-    ]
-
-
-def config(settings=SETTINGS, faults=(), **changes):
-    calibration = Calibration(wheel_radius=0.3, steer_gear_ratio=settings["gear_ratio"])
-    given = {"rate_hz": 200, "watchdog": 0.05, "torque_limit": 7.0, "kind": COMMAND_KIND_TORQUE, **changes}
-    return TwinConfig(carries=DRIVER.carries, calibration=calibration, settings=settings, faults=faults, **given)
-
-
-def introduced(twin_config=None, wanted=SETTINGS, others=b"", kind=COMMAND_KIND_TORQUE, rate=200.0, port=None):
-    port = port or BusPort(make(twin_config or config()), others)
-    return DRIVER.introduce(port, DeviceRequirements(rate=rate, watchdog=0.05, settings=wanted, kind=kind)), port
-
-
-def refused(*args, **kwargs):
-    with pytest.raises(DeviceError) as caught:
-        introduced(*args, **kwargs)
-    sentence = str(caught.value)
-    assert "\n" not in sentence
-    return sentence
-
-
 def test_there_are_ten_frames_of_others_at_least():
-    assert len(frames()) >= 10
+    assert len(FRAMES) >= 10
 
 
-@pytest.mark.parametrize(("frame", "means"), frames())
+@pytest.mark.parametrize(("frame", "means"), FRAMES)
 def test_the_driver_reads_frames_of_others(frame, means):
-    link = DRIVER.new_link({**SETTINGS, "node_id": means["node"]}, DRIVER.carries, 0.005, Introduction("x", 200))
+    link = linked(Introduction("x", 200), {**SETTINGS, "node_id": means["node"]})
     own = link.copy()
     assert take(link, frame.line) == 0
     memory = link["memory"]
@@ -93,10 +61,10 @@ def test_the_driver_reads_frames_of_others(frame, means):
     assert other["memory"][odrive_can._FOREIGN] == other["memory"][odrive_can._HEARD] == 0, "another node's concern"
 
 
-@pytest.mark.parametrize(("frame", "means"), frames())
+@pytest.mark.parametrize(("frame", "means"), FRAMES)
 def test_the_twin_obeys_frames_of_others_and_says_them(frame, means):
     kind = {"set rate": COMMAND_KIND_RATE, "set angle": COMMAND_KIND_ANGLE}.get(means["message"], COMMAND_KIND_TORQUE)
-    twin = make(config({**SETTINGS, "node_id": means["node"], "gear_ratio": 1.0}, kind=kind))
+    twin = twin_file.make(config({**SETTINGS, "node_id": means["node"], "gear_ratio": 1.0}, kind=kind))
     twin.hear(slcan.opening(1e6), 0.0)
     record = twin.record
     if means["message"] == "heartbeat":
@@ -140,40 +108,23 @@ def test_what_it_says_of_itself(settings):
 @pytest.mark.parametrize("settings", [SETTINGS, ONE_OF_06])
 def test_every_kind_of_command_is_obeyed(kind, settings):
     introduction, port = introduced(config(settings, kind=kind), settings, kind=kind)
-    link = DRIVER.new_link(settings, DRIVER.carries, 0.005, introduction)
+    link = linked(introduction, settings)
     tell(link, port, 40, kind=kind, flags=2)
     tell(link, port, 40, kind=kind, value=0.3, flags=COMMAND_ENABLE)
     assert link["raw"]["status"] == STATUS_ENABLED
     assert pytest.approx(0.3, abs=1e-6) == port.twin.T
 
 
-def tell(link, port, periods, kind=COMMAND_KIND_TORQUE, value=0.0, flags=0, send=True):
-    """Let periods of the loop pass."""
-    for _ in range(periods):
-        command, out = np.zeros(1, COMMAND)[0], np.zeros(256, np.uint8)
-        command["kind"], command["T_cmd"], command["flags"] = kind, value, flags
-        n = DRIVER.speak(link, command, 1 if send else 0, out)
-        heard = port.step(out[:n].tobytes()) + b"".join(port.step() for _ in range(4))
-        take(link, heard)
-
-
 def test_a_set_point_of_one_newton_metre_is_the_line_that_others_write():
-    link = DRIVER.new_link({**SETTINGS, "node_id": 1}, DRIVER.carries, 0.005, Introduction("x", 200))
-    command, out = np.zeros(1, COMMAND)[0], np.zeros(256, np.uint8)
-    command["T_cmd"], command["flags"] = 1.0, COMMAND_ENABLE
-    assert out[: DRIVER.speak(link, command, 1, out)].tobytes() == b"t02E40000803F\r"
-    assert DRIVER.speak(link, command, 0, out) == 0, "no question keeps the watchdog alive"
+    link = linked(Introduction("x", 200), {**SETTINGS, "node_id": 1})
+    assert spoken(link, 1.0, COMMAND_ENABLE) == b"t02E40000803F\r"
+    assert spoken(link, 1.0, COMMAND_ENABLE, send=0) == b"", "no question keeps the watchdog alive"
 
 
 def test_silence_another_device_and_a_wrong_bit_rate():
-    silent = make(config())
-    silent.instant = silent.hear = lambda *_: b""
-    assert "nothing came; is this its port" in refused(port=BusPort(silent))
-    chatter = make(config())
-    chatter.instant = lambda *_: b"$VNYPR,1*00\r\n"
-    assert "bytes of something else came; is the drive's can.config.baud_rate 1000000 bit/s" in refused(
-        port=BusPort(chatter)
-    )
+    assert "nothing came; is this its port" in refused(port=BENCH.saying())
+    chatter = BENCH.saying(b"$VNYPR,1*00\r\n")
+    assert "bytes of something else came; is the drive's can.config.baud_rate 1000000 bit/s" in refused(port=chatter)
     assert "no frame came" in refused(config({**SETTINGS, "bit_rate": 250_000.0}))
     assert "found node 5: correct node_id" in refused(config({**SETTINGS, "node_id": 5.0}))
 
@@ -188,11 +139,7 @@ def test_another_master_on_the_bus():
 
 
 def test_another_master_in_the_loop_is_reported_from_then_on():
-    pair = Pair("odrive_can")
-    pair.enable()
-    pair.pending += CanFrame(3 << 5 | 0x0E, struct.pack("<f", 0.5)).line
-    pair.periods(3, flags=COMMAND_ENABLE)
-    assert pair.raw["status"] & STATUS_FOREIGN
+    assert BENCH.status_after(CanFrame(3 << 5 | 0x0E, struct.pack("<f", 0.5)).line) & STATUS_FOREIGN
 
 
 def test_another_version_is_refused_either_way():
@@ -223,7 +170,7 @@ def test_one_of_06_is_read_back_by_the_numbers_that_the_rig_gives(kind):
 
 def test_the_question_for_a_value_is_the_one_of_its_makers():
     line, asked = CanFrame(3 << 5 | 4, bytes.fromhex("00 7e01 00")).line, []
-    twin = make(config(READ_BACK))
+    twin = twin_file.make(config(READ_BACK))
     hear = twin.hear
     twin.hear = lambda data, t: (asked.append(data), hear(data, t))[1]
     introduced(wanted=READ_BACK, port=BusPort(twin))
@@ -259,7 +206,7 @@ def test_what_06_is_set_to_otherwise_is_refused(twin_config, words):
 
 
 def test_a_drive_that_stays_in_another_mode_is_refused_before_it_is_ever_on():
-    port = DeafToModes(make(config(READ_BACK)))
+    port = DeafToModes(twin_file.make(config(READ_BACK)))
     assert "control_mode of node 3 on memory:can0 should be 1, found 3: set" in refused(wanted=READ_BACK, port=port)
     assert not port.twin.enabled
 
@@ -274,8 +221,8 @@ def test_an_error_that_stays():
         ("node_id", 63.0, "from 0 to 62, found 63"),
         ("firmware", 0.4, "0.5 (board v3.x) or 0.6 (S1, Pro), found 0.4"),
         ("bit_rate", 400_000.0, "found 400000"),
-        ("control_mode_id", 382.0, "0 with firmware 0.5, found 382"),
-        ("gear_ratio", 0.0, "gear_ratio of an odrive_can must be positive"),
+        ("control_mode_id", 382.0, "tells no value by a number, found control_mode_id:"),
+        ("gear_ratio", 0.0, "gear_ratio of the odrive_can must be positive"),
         ("torque_constant_Nm_A", np.nan, "must be positive, found nan"),
     ],
 )
@@ -291,15 +238,13 @@ def test_a_bus_that_is_too_slow_for_the_loop():
 @pytest.mark.parametrize("settings", [SETTINGS, ONE_OF_06])
 def test_a_cut_line_ends_the_torque_within_100_ms_and_latches(settings):
     introduction, port = introduced(config(settings), settings)
-    link = DRIVER.new_link(settings, DRIVER.carries, 0.005, introduction)
+    link = linked(introduction, settings)
     tell(link, port, 40, flags=2)
     tell(link, port, 40, value=2.0, flags=COMMAND_ENABLE)
     assert pytest.approx(2.0) == port.twin.T
-    cut = port.k
-    while port.twin.T != 0.0:
-        port.step()
-        assert port.k - cut <= 100, "steps of 1 ms"
-    assert port.k - cut >= 40
+    begun = port.k
+    BENCH.cut(port)
+    assert port.k - begun >= 40
     tell(link, port, 40, value=2.0, flags=COMMAND_ENABLE)
     assert port.twin.T == 0.0, "latched: a new command alone does not bring it back"
     assert link["raw"]["status"] & (STATUS_ENABLED | STATUS_WATCHDOG) == STATUS_WATCHDOG
@@ -316,7 +261,7 @@ def test_a_reading_without_a_heartbeat_counts_for_nothing():
 def test_the_emergency_stop_and_errors_of_06():
     twin_config = config(ONE_OF_06, faults=(Fault(Kind.STOP_BUTTON, start=3.0), Fault(Kind.DRIVE_TRIPS, start=4.0)))
     introduction, port = introduced(replace(twin_config), ONE_OF_06)
-    link = DRIVER.new_link(ONE_OF_06, DRIVER.carries, 0.005, introduction)
+    link = linked(introduction, ONE_OF_06)
     while port.k < 3500:
         tell(link, port, 10)
     assert link["raw"]["status"] & STATUS_STOP_BUTTON
@@ -326,4 +271,4 @@ def test_the_emergency_stop_and_errors_of_06():
 
 
 def test_registered():
-    assert device("odrive_can") is DRIVER
+    assert device("odrive_can") is BENCH.driver

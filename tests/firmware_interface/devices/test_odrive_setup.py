@@ -308,8 +308,8 @@ def test_a_motor_of_the_rigs_torque_constant(lay):
         ({"torque_constant_Nm_A": -0.1}, "must be positive, or 0 for what the drive is set to, found -0.1 N m/A"),
         ({"axis": 2}, "found axis 2 and wheel_axis 1"),
         ({"wheel_axis": 0}, "found axis 0 and wheel_axis 0"),
-        ({"gear_ratio": 0.0}, "gear_ratio of an odrive must be positive, found 0"),
-        ({"torque_limit_Nm": -1.0}, "torque_limit_Nm of an odrive must be positive, found -1 N m"),
+        ({"gear_ratio": 0.0}, "gear_ratio of the odrive must be positive, found 0"),
+        ({"torque_limit_Nm": -1.0}, "torque_limit_Nm of the odrive must be positive, found -1"),
     ],
 )
 def test_settings_without_sense(lay, settings, words):

@@ -1,18 +1,13 @@
 """A VESC over CAN: frames of its makers and users, introductions and refusals, all kinds of command, a cut line."""
 
-import json
 import struct
 
 import numpy as np
 import pytest
 
 from riderless.firmware_interface import slcan
-from riderless.firmware_interface.calibration import Calibration
 from riderless.firmware_interface.devices import vesc_can
-from riderless.firmware_interface.devices.driver import DeviceRequirements
-from riderless.firmware_interface.errors import DeviceError
 from riderless.firmware_interface.messages import (
-    COMMAND,
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
     COMMAND_KIND_RATE,
@@ -26,61 +21,20 @@ from riderless.firmware_interface.twins import vesc_can as twin_file
 from riderless.firmware_interface.twins.conformance import take
 from riderless.firmware_interface.twins.faults import Fault
 from riderless.firmware_interface.twins.faults import FaultKind as Kind
-from riderless.firmware_interface.twins.twin import TwinConfig
-from tests.firmware_interface.devices.bus_port import BusPort
-from tests.firmware_interface.devices.pairs import Pair
-from tests.paths import REFERENCE
+from tests.firmware_interface.devices.bus_bench import BusBench, BusPort, can_frames_of
 
-DRIVER = vesc_can.DEVICE
-SETTINGS = DRIVER.settled({**DRIVER.test_settings, "pole_pairs": 7.0, "encoder_ratio": 2.0})
-
-
-def frames():
-    known = json.loads((REFERENCE / "can_frames.json").read_text(encoding="utf-8"))["frames"]
-    return [
-        (CanFrame(int(f["identifier"], 16), bytes.fromhex(f["data"]), f["extended"]), f["means"])
-        for f in known
-        if f["device"] == "vesc"
-    ]
+BENCH = BusBench(vesc_can, twin_file, pole_pairs=7.0, encoder_ratio=2.0)
+FRAMES = can_frames_of("vesc")
+SETTINGS, config, introduced, refused = BENCH.settings, BENCH.config, BENCH.introduced, BENCH.refused
+spoken, tell = BENCH.spoken, BENCH.tell
 
 
-def config(settings=SETTINGS, faults=(), **changes):
-    calibration = Calibration(wheel_radius=0.3, steer_gear_ratio=2.0)
-    given = {"rate_hz": 200, "watchdog": 0.05, "torque_limit": 7.0, "kind": COMMAND_KIND_TORQUE, **changes}
-    return TwinConfig(carries=DRIVER.carries, calibration=calibration, settings=settings, faults=faults, **given)
-
-
-def introduced(twin_config=None, wanted=SETTINGS, others=b"", kind=COMMAND_KIND_TORQUE, port=None):
-    port = port or BusPort(twin_file.make(twin_config or config()), others)
-    return DRIVER.introduce(port, DeviceRequirements(rate=200, watchdog=0.05, settings=wanted, kind=kind)), port
-
-
-def refused(*args, **kwargs):
-    with pytest.raises(DeviceError) as caught:
-        introduced(*args, **kwargs)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def linked(introduction=None, settings=SETTINGS):
-    introduction = introduction or vesc_can.Introduction("x", scale=0.4)
-    return DRIVER.new_link(settings, DRIVER.carries, 0.005, introduction)
-
-
-def spoken(link, value=0.0, flags=0, kind=COMMAND_KIND_TORQUE, send=1):
-    command, out = np.zeros(1, COMMAND)[0], np.zeros(256, np.uint8)
-    command["kind"], command["T_cmd"], command["flags"] = kind, value, flags
-    return out[: DRIVER.speak(link, command, send, out)].tobytes()
-
-
-def tell(link, port, periods, **how):
-    """Let periods of the loop pass."""
-    for _ in range(periods):
-        take(link, port.step(spoken(link, **how)) + b"".join(port.step() for _ in range(4)))
+def linked(introduction=vesc_can.Introduction("x", scale=0.4), settings=None):
+    return BENCH.linked(introduction, settings)
 
 
 def test_a_current_of_51_ampere_is_the_frame_of_its_document():
-    (frame, means), *others = frames()
+    (frame, means), *others = FRAMES
     assert len(others) >= 9
     assert spoken(linked(), 0.4 * means["A"], COMMAND_ENABLE).startswith(frame.line)
     twin = twin_file.make(config(torque_limit=30.0))
@@ -94,7 +48,7 @@ def test_a_current_of_51_ampere_is_the_frame_of_its_document():
 
 def test_a_captured_answer_is_put_together_by_the_introduction():
     bus = vesc_can._Bus(BusPort(twin_file.make(config())), {**SETTINGS, "vesc_id": 4.0, "host_id": 3.0})
-    captured = [frame for frame, means in frames() if means["message"] in ("fill", "process")]
+    captured = [frame for frame, means in FRAMES if means["message"] in ("fill", "process")]
     answers = [bus._answer(frame) for frame in captured]
     assert answers[:-1] == [b""] * 11
     assert len(answers[-1]) == 73
@@ -105,7 +59,7 @@ def test_a_captured_answer_is_put_together_by_the_introduction():
 
 
 def test_captured_frames_that_are_no_answer_of_ours_change_nothing():
-    for frame, means in frames()[1:]:
+    for frame, means in FRAMES[1:]:
         link = linked(settings={**SETTINGS, "vesc_id": 4.0, "host_id": 3.0})
         assert take(link, frame.line) == 0, means
         assert link["raw"]["seq"] == 0
@@ -132,9 +86,7 @@ def test_every_kind_of_command_is_obeyed(kind):
 
 
 def test_silence_another_id_and_a_wrong_bit_rate():
-    silent = twin_file.make(config())
-    silent.instant = silent.hear = lambda *_: b""
-    assert "nothing came; is this its port" in refused(port=BusPort(silent))
+    assert "nothing came; is this its port" in refused(port=BENCH.saying())
     assert "no frame came" in refused(config({**SETTINGS, "bit_rate": 250_000.0}))
     status = CanFrame(0x905, bytes(8), True).line
     assert "only VESC 5 is heard: correct vesc_id" in refused(config({**SETTINGS, "vesc_id": 5.0}), others=status)
@@ -151,11 +103,7 @@ def test_another_master_before_and_in_the_loop():
     current = CanFrame(1 << 8 | 23, struct.pack(">i", 500), True).line
     assert "found command 1 of another master: end it" in refused(others=current)
     introduced(others=CanFrame(1 << 8 | 24, bytes(4), True).line)
-    pair = Pair("vesc_can")
-    pair.enable()
-    pair.pending += current
-    pair.periods(2, flags=COMMAND_ENABLE)
-    assert pair.raw["status"] & STATUS_FOREIGN
+    assert BENCH.status_after(current) & STATUS_FOREIGN
 
 
 def test_an_answer_that_lacks_a_piece_is_none():
@@ -174,10 +122,7 @@ def test_a_cut_line_ends_the_torque_within_100_ms_and_the_next_command_brings_it
     link = linked(introduction)
     tell(link, port, 40, value=2.0, flags=COMMAND_ENABLE)
     assert pytest.approx(2.0) == port.twin.T
-    cut = port.k
-    while port.twin.T != 0.0:
-        port.step()
-        assert port.k - cut <= 100, "steps of 1 ms"
+    BENCH.cut(port)
     tell(link, port, 2, send=0)
     assert link["raw"]["status"] & (STATUS_ENABLED | STATUS_WATCHDOG) == STATUS_WATCHDOG, "asking does not feed it"
     tell(link, port, 2, value=2.0, flags=COMMAND_ENABLE)

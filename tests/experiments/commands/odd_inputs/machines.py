@@ -106,7 +106,7 @@ REFUSED = {
     "a treadmill has no setting width_m": ["check treadmill-setting.toml"],
     "1200 baud is too slow for a treadmill at 20 Hz": ["check treadmill-slow-line.toml"],
     "a vesc_wheel needs pole_pairs": ["check wheel-no-pairs.toml", "check wheel-half-a-pair.toml"],
-    "wheel_radius_m of the vesc_wheel must be positive, found -0.3 m": ["check wheel-radius.toml"],
+    "wheel_radius_m of the vesc_wheel must be positive, found -0.3": ["check wheel-radius.toml"],
     "the treadmill takes 52 s to 5 m/s, and arming is given up after": ["run treadmill-slow-start.toml --emulated"],
     "unknown observer setting among ['speed']": ["check rig-observer.toml"],
     "unknown calibration key among ['colour']": ["check rig-calibration.toml", "calibrate rig-calibration.toml"],
