@@ -104,7 +104,7 @@ def signals():
         text(584, 640, "0 V", "b"),
         text(620, 640, "a pin that stands still, high or low, drops K3", "note", "start"),
         text(14, 710, "3.3 V of the drive", "b", "start"),
-        wire((150, 705), (240, 705)),
+        wire((160, 705), (240, 705)),
         contact(280, 705, "K3", "heartbeat"),
         wire((320, 705), (380, 705)),
         box(500, 705, 240, "drive: enable or kill input"),

@@ -47,7 +47,7 @@ def node():
         text(NODE_RIGHT - 8, 435, "PB1", "", "end"),
         text(572, 426, "heartbeat", "note", "start"),
         box(690, 430, 100, "charge pump", height=30),
-        text(640, 460, "to K3, where there is one", "note", "start"),
+        text(640, 460, "to K3", "note", "start"),
     ]
     return parts
 
