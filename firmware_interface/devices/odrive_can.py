@@ -115,7 +115,7 @@ def _take(link, identifier, kind, size, data):
     if kind & EXTENDED or identifier >> 5 != memory[_NODE]:
         return 0
     message = identifier & 0x1F
-    if _is_commanded(message, kind, size):
+    if _is_commanded(message, kind, size, memory[_IS_06] != 0):
         memory[_FOREIGN] = 1
         return 0
     if size < 8:
@@ -136,10 +136,11 @@ def _take(link, identifier, kind, size, data):
 
 
 @njit(cache=True, nogil=True)
-def _is_commanded(message, kind, size):
+def _is_commanded(message, kind, size, is_06):
     """Tell whether a frame is one that only a master sends. Runs inside the tick."""
     tells = message in (_VERSION, _HEARTBEAT, _ESTIMATES, 0x0A, _CURRENTS, 0x15, _BUS) or 0x03 <= message <= 0x06
-    return kind & REMOTE != 0 or size == 0 or not (tells or message >= 0x1C)
+    asked = is_06 and message == _ASK_VALUE  # which writes a value too
+    return kind & REMOTE != 0 or size == 0 or asked or not (tells or message >= 0x1C)
 
 
 @njit(cache=True, nogil=True)
@@ -249,7 +250,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     heard = _Heard(node)
     for data in ask_and_listen(port, lambda k: opened if k == 0 else b"", _LISTEN, _AGAIN):
         heard.take(data)
-    heard.require_alone(port, settings["bit_rate"])
+    heard.require_alone(port, settings["bit_rate"], is_06)
     heard.require_pace(port, wants.rate)
     version = _version(port, heard, is_06)
     _make_ready(port, heard, is_06, wants.kind)
@@ -295,7 +296,7 @@ class _Heard:
         self.frames += ours
         return ours
 
-    def require_alone(self, port: SerialPort, bit_rate: float) -> None:
+    def require_alone(self, port: SerialPort, bit_rate: float, is_06: bool) -> None:
         """Refuse silence, another node, and another master."""
         wanted = f"an ODrive of node_id {self.node} behind the CAN adapter on {port.path} should be heard"
         if not self.n:
@@ -312,7 +313,7 @@ class _Heard:
             raise DeviceError(f"{wanted}, found node {found}: correct node_id under its [[port]]")
         for frame in self.frames:
             message = frame.identifier & 0x1F
-            if _is_commanded(message, REMOTE * frame.remote, len(frame.data)):
+            if _is_commanded(message, REMOTE * frame.remote, len(frame.data), is_06):
                 raise DeviceError(
                     f"nobody else should command node {self.node} on the CAN bus of {port.path}, found message "
                     f"{message:#04x} of another master: end it, for it keeps the drive's watchdog alive"

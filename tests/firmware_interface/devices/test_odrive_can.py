@@ -135,6 +135,9 @@ def test_another_master_on_the_bus():
     for line in (question, torque):
         assert "found message 0x" in refused(others=line)
         assert "of another master: end it" in refused(others=line)
+    written = CanFrame(3 << 5 | 0x04, bytes.fromhex("01 c9 00 00 00")).line  # its watchdog off, by 0.6's number
+    assert "found message 0x04 of another master" in refused(config(ONE_OF_06), ONE_OF_06, others=written)
+    introduced(others=written)  # 0.5: what the axis says of its encoder
     introduced(others=CanFrame(4 << 5 | 0x0E, bytes(4)).line + CanFrame(3 << 5 | 0x0E, bytes(4), extended=True).line)
 
 
