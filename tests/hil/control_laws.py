@@ -22,6 +22,20 @@ def cascade(bicycle: Bicycle, speeds: list[float], loop: LoopTiming) -> LTIContr
     return LTIController.from_statespace(systems, speeds, inputs, bicycle, loop, method="cascade", **how)
 
 
+def lane_cascade(bicycle: Bicycle, speeds: list[float], loop: LoopTiming) -> LTIController:
+    """Place to heading to lean around that cascade: psi_ref = -0.3/s y / v, phi_ref = 0.8/s v (psi_ref - psi) / g."""
+    systems = []
+    for v in speeds:
+        turn = 8.0 * 0.8 / bicycle.g  # steer of lean, times lean of heading, which a lag of 0.2 s smooths
+        to_steer = control.ss([[-5.0]], [[5.0 * turn, 5.0 * turn * 0.3 / v]], [[1.0]], [[0.0, 0.0]])  # of psi, y_P
+        to_angle = control.ss([[-40.0]], [[0.0, 40.0]], [[2.0 / v]], [[8.0 / v, 0.0]])  # of phi, phi_dot
+        to_torque = control.ss([], [], [], [[15.0, 15.0, -15.0, -1.5]])  # of both, delta, delta_dot
+        systems.append(control.series(control.append(to_steer, to_angle, control.ss([], [], [], np.eye(2))), to_torque))
+    inputs = ["psi", "y_P", "phi", "phi_dot", "delta", "delta_dot"]
+    how = {"discretisation": "tustin", "states": ("steer_ref", "lean_rate")}
+    return LTIController.from_statespace(systems, speeds, inputs, bicycle, loop, method="lane cascade", **how)
+
+
 def h_infinity(bicycle: Bicycle, speeds: list[float], loop: LoopTiming) -> LTIController:
     """Loop shaping of McFarlane and Glover (1992) by two Riccati equations: robust to coprime factor uncertainty."""
     systems = []

@@ -12,7 +12,7 @@ from riderless.hil.controllers.controller import Controller
 from riderless.hil.loop.drives.following import follow_command
 from riderless.hil.loop.law import REFERENCES, tell_signals, wished_torque
 from riderless.hil.loop.observer import follow_drive, observe
-from riderless.hil.loop.states import State, Verdict
+from riderless.hil.loop.states import State, Symptom, Verdict
 from riderless.hil.rig.controller_in_c import SOURCE_FILE, controller_in_c
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.assembly import new_loop
@@ -70,6 +70,9 @@ def entered(ticks: np.ndarray) -> np.ndarray:
     rows = np.zeros(len(ticks), ENTERS)
     for name in READINGS:
         rows[name] = ticks[name]
+    known = ticks["symptoms"] & int(Symptom.PLACE_LOST) == 0  # until the first fixes the law is told the middle
+    for name, place in {"psi": "psi_est", "y_P": "y_est"}.items():  # of a straight lane; no number where none is sensed
+        rows[name] = np.where(known, np.nan_to_num(ticks[place]), 0.0)
     rows["valid"] = ticks["valid"]
     mode = np.full(max(State) + 1, HELD)
     mode[[State.DISARMED, State.FAULT]], mode[[State.RUNNING, State.RAMPDOWN]] = OFF, STEERED

@@ -21,7 +21,7 @@ from riderless.hil.rig.rig import Rig
 from riderless.models.errors import InputError
 from riderless.models.linear.prescribed_steer import InnerLoop
 from riderless.models.plant.plant import Kick, Scenario
-from tests.hil.control_laws import cascade
+from tests.hil.control_laws import cascade, lane_cascade
 from tests.hil.rig.c_rides import KNOWN, STRICT, compiled, entered, random_rows, ridden, through_the_tick
 
 SILVER, SPEEDS = rl.load_bicycle("Silver"), (3.0, 4.0, 5.0, 6.0)
@@ -54,6 +54,7 @@ CONTROLLERS = {
     "lqg": lambda: design_compensator(SILVER, "lqg", SPEEDS),
     "integrator that waits": lambda: design_compensator(SILVER, "yaw_rate", SPEEDS),
     "cascade": lambda: cascade(SILVER, [3.0, 5.0, 7.0], TIMING()),
+    "lane cascade": lambda: lane_cascade(SILVER, [3.0, 4.0, 5.0, 6.0, 7.0], TIMING()),
     "no state": without_states,
 }
 RIDES = (
@@ -64,6 +65,8 @@ RIDES = (
     "steer angle",
     "lqg",
     "cascade",
+    "lane",
+    "lane cascade",
 )
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
 
@@ -99,11 +102,13 @@ def test_it_has_the_bits_of_a_ride_slower_and_faster_than_its_speeds(name, tmp_p
     rig, ticks = run.header.rig, run.ticks
     assert run.stop.reason == "success"
     assert {*ticks["state"]} >= {State.CHECK, State.ARMED, State.RUNNING, State.RAMPDOWN}
-    found = ridden(compiled(tmp_path, controller, rig), entered(ticks))
+    rows = entered(ticks)
+    assert "y_P" not in controller.inputs or min(np.ptp(rows["y_P"]), np.ptp(rows["psi"])) > 0.02, "it left its lane"
+    found = ridden(compiled(tmp_path, controller, rig), rows)
     for column in ESTIMATES:
         assert_same_bits(found[column], ticks[f"{column}_est"], column)
     assert_same_bits(found["wish"], ticks["T_req"], "wish")
-    single = ridden(compiled(tmp_path, controller, rig, "-DRIDERLESS_SINGLE"), entered(ticks))
+    single = ridden(compiled(tmp_path, controller, rig, "-DRIDERLESS_SINGLE"), rows)
     assert np.abs(single["wish"] - found["wish"]).max() < SINGLE_RIDDEN
 
 
