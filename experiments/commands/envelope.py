@@ -62,12 +62,13 @@ def envelope(
         )
     if plot is not None:
         from riderless.experiments.reports.envelope import plot_envelope
+        from riderless.hil.design.stabilisability import uncontrollable_speeds
 
         labels = {name: f"{name} [{QUANTITIES[name].unit}]" if QUANTITIES[name].unit else name for name in varied}
         axes = {labels[name]: found.axes[name] for name in found.varied}
         lowest = found.lowest.reshape([len(numbers) for numbers in axes.values()])
         title = f"{found.bicycle} under {method}: lowest speed at which a kick is survived"
-        plot_envelope(title, axes, lowest, path=plot)
+        plot_envelope(title, axes, lowest, stuck=uncontrollable_speeds(rig.bicycle), path=plot)
     if as_json:
         emit_json({"bike": found.bicycle, "method": method, "axes": found.axes, "lowest": found.lowest, "figure": plot})
         return

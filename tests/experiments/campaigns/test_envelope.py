@@ -7,7 +7,9 @@ import pytest
 
 from riderless.experiments.campaigns.envelope import envelope
 from riderless.experiments.emulation.hand import hand_kick
+from riderless.experiments.reports.envelope import plot_envelope
 from riderless.hil.design.methods import design
+from riderless.hil.design.stabilisability import uncontrollable_speeds
 from riderless.hil.loop.limits import Limit
 from riderless.hil.rig.rig import Rig
 from riderless.hil.runners.simulated_run import simulate
@@ -60,3 +62,18 @@ def test_the_command_prints_a_table_and_draws_a_map(riderless, tmp_path):  # noq
 def test_what_no_machine_has_is_refused(values, sentence):
     with pytest.raises(InputError, match=sentence):
         envelope(Rig(load_bicycle("Silver")), values, speeds=SPEEDS)
+
+
+@pytest.mark.parametrize("quantities", [1, 2])
+def test_the_picture_marks_the_speeds_at_which_no_motor_helps_and_says_so(quantities):
+    stuck = uncontrollable_speeds(load_bicycle("Silver"))
+    lowest, axes = np.array([[np.nan, 4.0], [2.0, 3.0]]), {"torque [N m]": (1.0, 4.0), "kick [rad/s]": (0.2, 0.4)}
+    figure = plot_envelope(
+        "t", dict([*axes.items()][:quantities]), lowest if quantities == 2 else lowest[1], stuck=stuck
+    )
+    lines = [line for plot in figure.axes for line in plot.lines if line.get_linestyle() == "--"]
+    assert [line.get_ydata()[0] for line in lines] == [mode.v for mode in stuck]
+    assert all(low <= mode.v <= high for mode in stuck for low, high in [lines[0].axes.get_ylim()])
+    words = figure.get_supxlabel()
+    assert "red, 0.042 m/s: steer torque cannot move the mode that falls" in words
+    assert "black, 2.42 m/s" in words
