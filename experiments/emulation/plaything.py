@@ -246,6 +246,7 @@ def start_plaything(rig: Rig, scenario: Scenario, emulation: Emulation, playmate
 @contextmanager
 def answering_devices(rig: Rig, paths: list[str]) -> Iterator[tuple[list[int], LoopState]]:
     """Open ports with their devices set up, and a loop for them that will never be armed."""
+    rig = replace(rig, closed_by="computer")  # whose latency it is
     with ExitStack() as stack:
         if not paths:
             # a line faster than any rate needs, and a watchdog that fits the rate

@@ -7,7 +7,7 @@ its time is over.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -193,6 +193,7 @@ def go_through(
     DeviceError
         The loop itself failed.
     """
+    rig = replace(rig, closed_by="computer")  # whose torques these are, whoever closes the loop of a ride
     warm_up(rig, schedule)
     with open_devices(rig, paths) as (fds, devices, agreed_rig, calibration):
         loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, Task(excitation))

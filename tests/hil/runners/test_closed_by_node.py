@@ -15,6 +15,7 @@ from riderless.firmware_interface.node.protocol import decode_sample
 from riderless.firmware_interface.node.rules import firmware_latch
 from riderless.firmware_interface.twins.c_node import FirmwareInC, Readings
 from riderless.firmware_interface.twins.virtual_node import spawn
+from riderless.hil.commissioning import steps
 from riderless.hil.logs.log import read_run
 from riderless.hil.loop.excitation import Excitation
 from riderless.hil.loop.on_board import board_controller
@@ -193,3 +194,18 @@ def test_in_real_time_a_node_in_c_balances_it(tmp_path):
         pytest.raises(DeviceError, match="no controller on board"),
     ):
         run_realtime(tmp_path / "none", rig, controller, twin.path, 1.0, extra=about, speeds=(4.4,))
+
+
+def test_commissioning_commands_its_own_torques(monkeypatch):
+    asked = []
+
+    def opened(rig, paths):
+        asked.append(rig.closed_by)
+        raise DeviceError("seen")
+
+    monkeypatch.setattr(steps, "open_devices", opened)
+    monkeypatch.setattr(steps, "warm_up", lambda rig, schedule: None)
+    rig, controller = machine("gains")
+    with pytest.raises(DeviceError, match="seen"):
+        steps.go_through(rig, ["none"], controller, lambda rig, devices: [])
+    assert asked == ["computer"]
