@@ -152,3 +152,16 @@ def wishes_of(library: Path, controller: Controller, rig: Rig, n: int, seed: int
     assert enabled > n // 8
     assert pair.c["trips"] > 3
     return np.array(wishes)
+
+
+def wishes_alone(library: Path, rig: Rig, n: int, seed: int = 1) -> np.ndarray:
+    """Wishes of the node in C [mN m] at each instant, beside nobody's."""
+    firmware, wishes = new_firmware(as_told(rig), round(rig.rate), controller=True), []
+    core = FirmwareInC(firmware, library)
+    for t, line, faults, readings in instants(rig, n, seed, lambda: core.state.session):
+        firmware["faults"] = faults
+        hear(core, line)
+        core.latch(t)
+        said(core.sample, readings, 24.0)
+        wishes.append(int(core.state.wish))
+    return np.array(wishes)

@@ -15,7 +15,7 @@ from riderless.hil.rig.rig import Rig
 from riderless.models.errors import InputError
 from tests.firmware_interface.firmware.test_c_build import needs, run
 from tests.firmware_interface.firmware.test_c_qemu import HERE, MACHINES, played
-from tests.hil.rig.on_node import MOUNTED, node_library, spoken, wishes_of
+from tests.hil.rig.on_node import MOUNTED, node_library, spoken, wishes_alone, wishes_of
 from tests.hil.rig.test_controller_in_c import CONTROLLERS, SILVER
 from tests.tools.controller_on_boards import C
 
@@ -37,6 +37,16 @@ def test_at_1000_hz_too(tmp_path):
     controller = rl.design(SILVER, "lqr", (3.0, 5.0, 7.0), rl.LoopTiming(rate=1000.0))
     rig = replace(emulated_rig(SILVER, controller), calibration=MOUNTED)
     assert np.ptp(wishes_of(node_library(tmp_path, controller, rig), controller, rig, 4000)) > 5000
+
+
+def test_in_single_precision_it_is_off_by_1_mNm_at_most(tmp_path):
+    """Of noise that asks for up to 13 N m; the calibration is in single precision too."""
+    controller = CONTROLLERS["lqg"]()
+    rig = replace(emulated_rig(SILVER, controller), calibration=MOUNTED)
+    (tmp_path / "single").mkdir()
+    single = node_library(tmp_path / "single", controller, rig, "-DRIDERLESS_SINGLE", "-Wdouble-promotion")
+    double = wishes_alone(node_library(tmp_path, controller, rig), rig, 4000)
+    assert np.abs(wishes_alone(single, rig, 4000) - double).max() <= 1
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
