@@ -155,7 +155,7 @@ def rig_in_simulated_time(rig: Rig) -> Rig:
     """Machine with our node, and its sensor of place where it has one; the speed is what the scenario says."""
     place = replace(rig.place, delay=0.0) if rig.place is not None else None
     ports = (RigPort(), *(port for port in rig.ports if port.carries == ("place",)))
-    simulated = replace(rig, ports=ports, place=place, speed_drive=None, closed_by="computer")
+    simulated = replace(rig, ports=ports, place=place, speed_drive=None)
     return replace(simulated, clock="device", command_delay=None, place_days=0.0, latency_days=0.0)
 
 

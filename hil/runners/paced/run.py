@@ -7,6 +7,7 @@ here opens a port.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -91,6 +92,7 @@ def run_paced(
         folder is in use, or the disk has no room for the log.
     """
     require_unwired(rig)
+    rig = replace(rig, closed_by="computer")  # a bicycle that is played has no controller on its node
     require_fitting(rig, schedule)
     require_armable(rig, schedule)
     require_disk_room(folder, [(rig, operator.duration)])

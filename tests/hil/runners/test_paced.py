@@ -124,3 +124,9 @@ def test_no_port_is_opened(tmp_path):
         [sys.executable, "-c", WATCHED, str(tmp_path / "run")], capture_output=True, text=True, check=True
     )
     assert json.loads(watched.stdout) == {"logs": 1, "ports": []}
+
+
+def test_a_bicycle_that_is_played_is_balanced_by_the_computer_whatever_its_rig_says(tmp_path):
+    outcome, _ = ride(tmp_path / "run", BusyComputer(0.0).clock(), replace(RIG, closed_by="node"), duration=1.0)
+    assert outcome.reason == "success"
+    assert read_run(tmp_path / "run").header.closed_by == "computer"
