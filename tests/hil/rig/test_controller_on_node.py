@@ -1,7 +1,6 @@
 """A controller on board of the node: in C as in the tick, within the bound that the computer commands."""
 
 import shutil
-import struct
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from riderless.hil.rig.controller_in_c import NODE_FILE, controller_in_c, name_o
 from riderless.hil.rig.fitting import emulated_rig
 from riderless.hil.rig.rig import Rig
 from riderless.models.errors import InputError
-from tests.firmware_interface.firmware.test_c_build import needs, run
+from tests.firmware_interface.firmware.test_c_build import needs
 from tests.firmware_interface.firmware.test_c_qemu import HERE, MACHINES, played
 from tests.hil.rig.on_node import MOUNTED, node_library, spoken, wishes_alone, wishes_of
 from tests.hil.rig.test_controller_in_c import CONTROLLERS, SILVER
@@ -61,21 +60,6 @@ def test_it_says_every_byte_that_this_computer_says(processor, tmp_path):
     (tmp_path / "instants.bin").write_bytes(written)
     sources = [HERE / "c_instants.c", SOURCES / "node.c", *tmp_path.glob("riderless_*.c"), exp / "exp.c"]
     assert played(processor, tmp_path, sources, "-DCONTROLLER", f"-I{exp}", f"-I{tmp_path}") == wanted
-
-
-@needs("arm-none-eabi-gcc", "make")
-@pytest.mark.parametrize("chip", ["stm32f103", "stm32f405"])
-def test_a_board_takes_it_and_says_so(chip, tmp_path):
-    controller = CONTROLLERS["gains"]()
-    rig = emulated_rig(SILVER, controller)
-    for file, text in controller_in_c(controller, rig).items():
-        (tmp_path / file).write_text(text)
-    exp = C / "without_newlib"
-    more = (f"CONTROLLER={tmp_path}", f"DEFINES=-I{exp}", f"LIBRARIES=-I{exp} {exp / 'exp.c'} -lgcc")
-    run("make", "-s", "-C", SOURCES, "board", f"BUILD={tmp_path}", f"CHIP={chip}", *more)
-    image = (tmp_path / f"board_{chip}-law.bin").read_bytes()
-    assert len(image) < 16 * 1024
-    assert image.count(name_on_board(controller, rig).encode() + b"\0" + struct.pack("<HHH", 200, 7000, 25)) == 1
 
 
 def test_another_calibration_or_law_has_another_name():
