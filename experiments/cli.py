@@ -86,7 +86,10 @@ class _WholeSentences(TyperGroup):
         try:
             return super().invoke(ctx)
         except _UsageError as error:
-            error.message = harmless(error.message, keep="\n")
+            faults = getattr(error.__cause__, "errors", None)  # of pydantic, with which typer reads from 0.29 on
+            found = str(faults()[0]["input"]) if faults else ""
+            message = error.message if found in error.message else f"{error.message}, found {found}"
+            error.message = harmless(message, keep="\n")
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

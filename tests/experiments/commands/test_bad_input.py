@@ -1,6 +1,8 @@
 """Input that no bicycle, loop or computer can have: one sentence and exit code 2, as a newcomer would meet them."""
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
 from riderless.experiments.recordings.foreign import KNOWN_KINDS
 from riderless.experiments.reports.analyze import analyze
@@ -28,6 +30,24 @@ def test_options_that_cannot_be(riderless, arguments, told):  # noqa: F811
     assert code == 2
     assert told in " ".join(err.replace("│", " ").split())
     assert "Traceback" not in err
+
+
+class Fault(Exception):
+    """Refusal of pydantic, with which typer reads values from 0.29 on: its words leave out what was found."""
+
+    def errors(self):
+        """List one fault, as pydantic does."""
+        return [{"input": "95"}]
+
+
+@pytest.mark.parametrize("words", ["Input should be less than or equal to 90, found 95", "'95' is none"])
+def test_what_was_found_is_said_once_whoever_reads_it(riderless, monkeypatch, words):  # noqa: F811
+    def refuse(*_):
+        raise typer.BadParameter(words.removesuffix(", found 95")) from Fault()
+
+    monkeypatch.setattr(TyperGroup, "invoke", refuse)
+    code, _, err = riderless("run", "--fifo", "95")
+    assert (code, words in err, err.count("95")) == (2, True, 1)
 
 
 def test_a_bicycle_heavier_than_anything(riderless, tmp_path):  # noqa: F811

@@ -1,6 +1,7 @@
 """Options of the commands: one name, one meaning; earlier spellings are taken, and shown nowhere."""
 
 from collections import defaultdict
+from typing import get_args, get_type_hints
 
 import pytest
 import typer
@@ -38,6 +39,12 @@ def options():
     return found
 
 
+def kinds(name, option):
+    """Types of value that an option takes, of those that its command's function names."""
+    hint = get_type_hints(COMMANDS[name])[option.name]
+    return frozenset(get_args(hint) or (hint,)) - {type(None)}
+
+
 SHARED = {flag: several for flag, several in options().items() if len(several) > 1}
 
 
@@ -47,7 +54,7 @@ def test_an_option_of_several_commands_is_spelt_and_explained_alike(flag):
     assert len({(*option.opts, *option.secondary_opts) for _, option in several}) == 1
     assert len({option.help.split()[0].strip(",.:;") for _, option in several}) == 1, [o.help for _, o in several]
     if flag not in FILES_OF_LAWS:
-        assert len({option.type.name for name, option in several if name not in LISTS}) <= 1
+        assert len({kinds(name, option) for name, option in several if name not in LISTS}) <= 1
 
 
 def test_what_has_a_name_has_no_other():
