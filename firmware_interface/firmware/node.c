@@ -151,7 +151,7 @@ size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME])
     return node_close_frame(out, HELLO_SIZE);
 }
 
-/* ---- controller on board, rule 12: the torque is what it wishes, within the bound that the computer commands */
+/* ---- controller on board, rule 13: the torque is what it wishes, within the bound that the computer commands */
 
 #ifdef CONTROLLER
 #define LAST_KIND NODE_KIND_BOUND

@@ -173,7 +173,7 @@ uint16_t node_crc(const uint8_t *bytes, size_t n);
 size_t node_close_frame(uint8_t *out, size_t n);
 
 #ifdef CONTROLLER
-/* Controller on board, rule 12: riderless_node.c, which `riderless export --to c` writes. It serves one node. */
+/* Controller on board, rule 13: riderless_node.c, which `riderless export --to c` writes. It serves one node. */
 enum { NODE_STAGE_OFF = 0, NODE_STAGE_HELD = 1, NODE_STAGE_STEERED = 2 }; /* bits 2 and 3 of a command's flags */
 
 /* Forget everything. */
