@@ -68,7 +68,7 @@ def controller_in_c(controller: Controller, rig: Rig) -> dict[str, str]:
     Raises
     ------
     InputError
-        It is a law in Python, does not fit the rig, or the rig wants a certificate of another loop.
+        It is neither, does not fit the rig, or the rig wants a certificate of another loop.
     """
     words = _words(controller, rig)
     files = (HEADER_FILE, SOURCE_FILE) if why_not_on_board(controller, rig) else (HEADER_FILE, SOURCE_FILE, NODE_FILE)
@@ -103,8 +103,8 @@ def _words(controller: Controller, rig: Rig) -> dict[str, str]:
         tables, step = {"K[SPEEDS][INPUTS]": controller.K}, "gains.c"
     else:
         raise InputError(
-            f"wanted gains or a state space, found {controller.method}, a law in Python: nothing here writes Python in "
-            "C; bring it into a state space, or write it in C by hand"
+            f"wanted gains or a state space, found {controller.method}, which is neither: nothing here writes a law in "
+            "Python or a network in C; bring it into a state space, or write it in C by hand"
         )
     require_fitting(rig, controller)
     require_certificate(rig, controller)

@@ -13,7 +13,7 @@ from riderless.models.errors import InputError
 def why_not_on_board(controller: Controller, rig: Rig) -> str:
     """Tell what keeps a controller from the node, which has neither a place nor references; empty if nothing does."""
     if not isinstance(controller, GainSchedule | LTIController):
-        return "it is a law in Python, and a node's controller is in C"
+        return "it is neither gains nor a state space, which alone are written in C"
     if rig.drive is not None:
         return f"its drive obeys a steer {rig.drive_kind}, and a node's controller commands a torque"
     if rig.timing.delay != 1.0:

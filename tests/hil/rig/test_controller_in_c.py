@@ -195,7 +195,7 @@ def test_a_law_in_python_is_refused(tmp_path):
         "@njit\ndef step(settings, state, signals, reference, out):\n    out.T_req = -20.0 * signals.phi\n"
     )
     law = rl.read_law(tmp_path / "mine.py", SILVER, TIMING())
-    with pytest.raises(InputError, match="mine, a law in Python"):
+    with pytest.raises(InputError, match="mine, which is neither"):
         controller_in_c(law, Rig(SILVER))
 
 
