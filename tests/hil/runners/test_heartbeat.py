@@ -8,10 +8,11 @@ import pytest
 from riderless.firmware_interface.devices.driver import DeviceRequirements, Introduction
 from riderless.firmware_interface.devices.registry import device
 from riderless.firmware_interface.twins import compiled_twin
-from riderless.firmware_interface.twins.conformance import TwinPort
+from riderless.firmware_interface.twins.conformance import BAUD
 from riderless.firmware_interface.twins.faults import FaultKind
 from riderless.firmware_interface.twins.machine import new_twin
 from riderless.firmware_interface.twins.twin import STEP_RATE
+from riderless.firmware_interface.twins.twin_in_memory import TwinPort
 from riderless.firmware_interface.twins.virtual_node import take_readings
 from riderless.hil.loop.states import Cause, Demand, State
 from riderless.hil.loop.tick import tick
@@ -44,14 +45,9 @@ class Port(TwinPort):
     """A twin in memory that measures what the plant does."""
 
     def __init__(self, twin, name):
-        super().__init__(twin, name)
         self.readings, self.pending = np.zeros(9), b""
         self.readings[5] = -9.81
-
-    def step(self, data=b""):
-        t = self.k / STEP_RATE
-        self.k += 1
-        return (self.twin.hear(data, t) if data else b"") + self.twin.instant(t, self.readings.copy())
+        super().__init__(twin, name, BAUD, self.readings)
 
 
 class Machine:
