@@ -80,6 +80,7 @@ class _Station:
     """Twin, its pseudo-terminal, and the bytes under way on its line."""
 
     def __init__(self, config: StationConfig, faults: Faults) -> None:
+        self._config = config
         self.twin = new_twin(config.device, config.twin)
         self.drives = bool(config.twin.carries & ROLE_DRIVE)
         self._faults = pack_faults(config.line_faults + faults)
@@ -88,6 +89,12 @@ class _Station:
         self.port, self.line = _outlet(config, self._up)
         self.path = self.port.path
         self._rx = np.zeros(RX_SIZE, np.uint8)
+
+    def compile(self) -> None:
+        """Let a twin that is thrown away hear and speak: the first question would else wait for the compiler."""
+        twin = new_twin(self._config.device, self._config.twin)
+        twin.hear(b"\n\0", 0.0)
+        twin.instant(0.0, np.zeros(len(READING_NAMES)))
 
     def see(self, plant: PlantLike) -> None:
         """Let a sensor of place look at the bicycle; a plant on a stand has no place but the belt's middle."""
@@ -162,6 +169,8 @@ class VirtualMachine:
 
     def warm_up(self) -> None:
         """Run the first two steps untimed: what is to be compiled, the plant too, then is."""
+        for station in self._stations:
+            station.compile()
         for _ in range(2):
             self._step(time.monotonic())
 

@@ -1,4 +1,4 @@
-"""A machine that steps once per sample: a command is heard in time for the next sample, as on a machine of metal."""
+"""A machine of several devices: when commands are heard, and that the compiler makes no question wait."""
 
 import os
 from types import SimpleNamespace
@@ -41,4 +41,19 @@ def test_what_is_sent_between_two_samples_is_heard_before_the_second(name):
         assert heard[-1][1] <= 1.0 / rig.rate + 1e-9
     finally:
         os.close(port)
+        machine.close()
+
+
+@pytest.mark.parametrize("name", ["tier-b", "vectornav-vesc-can", "vectornav-odrive-can"])
+def test_what_answers_the_first_question_is_compiled_before_it(name):
+    """Found in a fresh installation: the first answer came after seconds, and the drive was taken for silent."""
+    plant = SimpleNamespace(advance=lambda *_: None, read=lambda: np.zeros(len(READING_NAMES)))
+    machine = emulated_machine(read_rig(DOCS / f"rigs/{name}.toml")).make(plant)
+    try:
+        drive = next(station.twin for station in machine._stations if station.drives)
+        state = drive.record.copy()
+        machine.warm_up()
+        assert drive._quick.hear.signatures, "the compiler has been here"
+        assert drive.record["filled"] == state["filled"], "and what the machine's own twin has heard is nothing"
+    finally:
         machine.close()
