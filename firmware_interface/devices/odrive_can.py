@@ -139,8 +139,8 @@ def _take(link, identifier, kind, size, data):
 def _is_commanded(message, kind, size, is_06):
     """Tell whether a frame is one that only a master sends. Runs inside the tick."""
     tells = message in (_VERSION, _HEARTBEAT, _ESTIMATES, 0x0A, _CURRENTS, 0x15, _BUS) or 0x03 <= message <= 0x06
-    asked = is_06 and message == _ASK_VALUE  # which writes a value too
-    return kind & REMOTE != 0 or size == 0 or asked or not (tells or message >= 0x1C)
+    by_number = is_06 and message == _ASK_VALUE  # which writes a value too
+    return kind & REMOTE != 0 or size == 0 or by_number or not (tells or message >= 0x1C)
 
 
 @njit(cache=True, nogil=True)
@@ -422,8 +422,8 @@ def _ask_value(port: SerialPort, heard: _Heard, number: int, form: str) -> float
     question = CanFrame(heard.node << 5 | _ASK_VALUE, struct.pack("<BHB", 0, number, 0)).line
     for data in ask_and_listen(port, lambda k: question, _ANSWER, _ANSWER / 2):
         for frame in heard.take(data):
-            told = frame.identifier & 0x1F == _TELL_VALUE and len(frame.data) >= 4 + struct.calcsize(form)
-            if told and struct.unpack_from("<H", frame.data, 1)[0] == number:
+            answers = frame.identifier & 0x1F == _TELL_VALUE and len(frame.data) >= 4 + struct.calcsize(form)
+            if answers and struct.unpack_from("<H", frame.data, 1)[0] == number:
                 return float(struct.unpack_from(form, frame.data, 4)[0])
     return None
 

@@ -327,11 +327,11 @@ def firmware_latch(fw, t):
 
     saturated = False
     if fw.enabled and fresh:
-        limit, asked = fw.limits[fw.kind], fw.newest.T_cmd
+        limit, requested = fw.limits[fw.kind], fw.newest.T_cmd
         if fw.kind == COMMAND_KIND_BOUND:
-            asked = 1e-3 * _clamped(fw.wish, max(np.int64(np.rint(1e3 * asked)), 0))
-        wanted = min(max(asked, -limit), limit)
-        saturated = abs(asked) >= limit
+            requested = 1e-3 * _clamped(fw.wish, max(np.int64(np.rint(1e3 * requested)), 0))
+        wanted = min(max(requested, -limit), limit)
+        saturated = abs(requested) >= limit
         if _makes_torque(fw):
             wanted_mNm = np.int64(np.rint(1e3 * wanted))
             cut_mNm = cut_torque(fw, wanted_mNm)

@@ -102,9 +102,9 @@ class HostedTwin:
         self._step_until(t)
         self._readings = np.frombuffer(ctypes.string_at(readings, 8 * len(_AT_REST))).copy()
         self._step(t)
-        said, self._pending = self._pending[:RX_SIZE], self._pending[RX_SIZE:]
-        ctypes.memmove(out, said, len(said))
-        return len(said)
+        message, self._pending = self._pending[:RX_SIZE], self._pending[RX_SIZE:]
+        ctypes.memmove(out, message, len(message))
+        return len(message)
 
     def _output(self, record: int, t: float) -> int:
         self._step_until(t)
