@@ -114,7 +114,7 @@ def walk(text: str) -> Iterator[tuple[Block, Block | None, str]]:
     """Run a page in a folder of its own: each block that runs, the block that shows its output, what it printed."""
     found = [block for block in blocks(text) if block.kind in ("bash", "python", "text") or block.file]
     names: dict = {"__name__": "__main__"}
-    home = Path.cwd()
+    home, searched = Path.cwd(), list(sys.path)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
@@ -124,6 +124,11 @@ def walk(text: str) -> Iterator[tuple[Block, Block | None, str]]:
                     yield block, shown, printed_by(block, names)
         finally:
             os.chdir(home)
+            sys.path[:] = searched
+            written = Path(folder).resolve()
+            for name, module in list(sys.modules.items()):  # what stood in the page is of no other test
+                if written in Path(getattr(module, "__file__", None) or os.sep).resolve().parents:
+                    del sys.modules[name]
 
 
 def rewritten(text: str) -> str:
