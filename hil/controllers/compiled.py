@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from riderless.hil.controllers.controller import LinearLaw
-from riderless.hil.controllers.file_values import require_known_keys
+from riderless.hil.controllers.file_values import require_known_keys, require_speed_range, speeds_between
 from riderless.hil.controllers.law_file import LawFile, law_code, law_module, name_law, named_law
 from riderless.hil.controllers.lti import MOST_STATES, require_inputs
 from riderless.hil.controllers.timing import LoopTiming
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from riderless.hil.loop.law import Law
 
 COMPILED_FORMAT = "riderless compiled law 1"
-_SPEED_STEP = 0.5  # m/s between two speeds at which it is looked at
 _KEYS = ("method", "inputs", "states", "settings", "speeds", "bicycle", "loop", "drive")
 _WANTED = ("inputs", "speeds")
 
@@ -84,8 +83,7 @@ class CompiledController:
     @cached_property
     def v(self) -> Array:
         """Speeds at which it is looked at (n,) [m/s], from the slowest to the fastest."""
-        slowest, fastest = self.speeds
-        return np.linspace(slowest, fastest, max(2, round((fastest - slowest) / _SPEED_STEP) + 1))
+        return speeds_between(*self.speeds)
 
     @property
     def is_off(self) -> bool:
@@ -243,8 +241,7 @@ def _checked(table: Mapping[str, Any], bicycle: Bicycle, loop: LoopTiming, drive
     if not np.all(np.isfinite([*settings.values()])):
         raise InputError("settings are finite numbers, found nan or inf: correct it")
     speeds = tuple(float(v) for v in table["speeds"])
-    if len(speeds) != 2 or not 0.0 <= speeds[0] < speeds[1] < np.inf:
-        raise InputError(f"speeds are the slowest and the fastest in m/s, such as [4.0, 7.0], found {list(speeds)}")
+    require_speed_range(speeds)
     return {
         "method": str(table["method"]),
         "bicycle": bicycle,

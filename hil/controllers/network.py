@@ -16,7 +16,12 @@ import numpy as np
 
 from riderless.firmware_interface.kernels import njit
 from riderless.hil.controllers.controller import LinearLaw
-from riderless.hil.controllers.file_values import numbers_of, require_known_keys
+from riderless.hil.controllers.file_values import (
+    numbers_of,
+    require_known_keys,
+    require_speed_range,
+    speeds_between,
+)
 from riderless.hil.controllers.lti import require_inputs
 from riderless.hil.controllers.timing import LoopTiming
 from riderless.hil.loop.law import LAW_INPUTS, REFERENCES, Law, law_entry
@@ -109,9 +114,7 @@ class NetworkController:
         require_inputs("an input of a network", self.inputs, self.drive)
         if not self.inputs or len(set(self.inputs)) < len(self.inputs):
             raise InputError(f"a network wants inputs, each once, found {list(self.inputs)}: name them")
-        slowest, fastest = self.speeds
-        if not 0.0 <= slowest < fastest < np.inf:
-            raise InputError(f"speeds are the slowest and the fastest in m/s, such as [4.0, 7.0], found {self.speeds}")
+        require_speed_range(self.speeds)
         if not 1 <= len(self.layers) <= MOST_LAYERS:
             raise InputError(f"a network has 1 to {MOST_LAYERS} layers, found {len(self.layers)}: correct its file")
         width = len(self.inputs) + 1
@@ -133,9 +136,8 @@ class NetworkController:
 
     @cached_property
     def v(self) -> Array:
-        """Speeds at which it is looked at (n,) [m/s], from the slowest to the fastest, every 0.5 m/s."""
-        slowest, fastest = self.speeds
-        return np.linspace(slowest, fastest, max(2, round((fastest - slowest) / 0.5) + 1))
+        """Speeds at which it is looked at (n,) [m/s], from the slowest to the fastest."""
+        return speeds_between(*self.speeds)
 
     @property
     def is_off(self) -> bool:
